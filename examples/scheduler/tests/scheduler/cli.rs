@@ -7,12 +7,15 @@ mod evening;
 mod failing;
 mod input;
 mod limits;
+#[cfg(feature = "evening")]
+mod repairs;
 mod server;
 mod settings;
 mod size;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 mod stores;
 mod threads;
+mod whole;
 pub(crate) mod work;
 
 use fugato_testkit::{assert_contains, assert_lacks, assert_starts_with};

@@ -177,7 +177,7 @@ impl Fixture {
         self.follow(&format!("/threads/{thread}/runs"), said).await;
     }
 
-    async fn follow(&self, path: &str, body: Value) {
+    pub(crate) async fn follow(&self, path: &str, body: Value) {
         let (body, accept) = (body.to_string(), "text/event-stream");
         let (status, told) = ask(&self.app, ("POST", path), accept, body).await;
         assert!(status.is_success(), "{path}: {told}");

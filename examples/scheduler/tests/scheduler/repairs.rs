@@ -15,7 +15,7 @@ use scheduler::{
 use serde_json::{Value, json};
 
 use crate::{
-    common::{ALGEBRA, FIRST, GYM, SECOND, SEMINAR, call, ends, look, plan, task, write},
+    common::{ALGEBRA, CHOIR, FIRST, GYM, SECOND, SEMINAR, call, ends, look, plan, task, write},
     evening::{Fixture, agreed, fixture_of, lying},
 };
 
@@ -110,6 +110,48 @@ async fn a_later_end_is_agreed_to_step_by_step_and_undone_as_one() {
     home.answer(&evening, CardReply::approve()).await;
     home.answer(&evening, CardReply::approve()).await;
     assert_eq!(lying(&home.store).await, before);
+}
+
+#[tokio::test]
+async fn a_kept_item_that_is_moved_by_hand_is_asked_about_also_while_another_card_waits() {
+    for lang in ["en", "zh"] {
+        let home = fixture_of(agreed(), Lang::En, LlmConfig::default()).await;
+        let before = lying(&home.store).await;
+        let to = |task: u32, day: u16| {
+            let place = json!({ "task_id": task, "new_day": day, "new_slot_start": 3 });
+            json!({ "name": "move", "arguments": place })
+        };
+        let moved = |schedule: &ScheduleState| {
+            [GYM, CHOIR].map(|task| schedule.task(task).unwrap().slots[0].day)
+        };
+        let extra = json!({ "lang": lang, "change": to(GYM, 5) });
+        let said = json!({ "text": "Move Gym to Friday", "extra": extra });
+        home.follow("/threads/desk/runs", said).await;
+        assert_contains(&cards(&home, "desk").await.unwrap(), ["Gym", "2054-09-18"]);
+        assert_eq!(lying(&home.store).await, before);
+        let other = CardReply::reject(Some("Move Choir to Saturday".into()));
+        let call = serde_json::from_value(to(CHOIR, 6)).unwrap();
+        home.answer("desk", other.by_hand(call)).await;
+        assert_contains(
+            &cards(&home, "desk").await.unwrap(),
+            ["Choir", "2054-09-19"],
+        );
+        assert_eq!(lying(&home.store).await, before);
+        home.answer("desk", CardReply::approve()).await;
+        assert_eq!(moved(&lying(&home.store).await), [3, 6]);
+        // What was asked about first is asked about again.
+        assert_contains(&cards(&home, "desk").await.unwrap(), ["Gym", "2054-09-18"]);
+        home.answer("desk", CardReply::reject(None)).await;
+        assert_eq!(cards(&home, "desk").await, None);
+        assert_eq!(moved(&lying(&home.store).await), [3, 6]);
+        // An impossible one is refused with the reason, and asks nothing.
+        let place = json!({ "task_id": GYM, "new_day": 1, "new_slot_start": 1 });
+        let call = json!({ "name": "move", "arguments": place });
+        let said = json!({ "text": "Move Gym", "extra": { "lang": lang, "change": call } });
+        home.follow("/threads/desk/runs", said).await;
+        assert_eq!(cards(&home, "desk").await, None);
+        assert_eq!(moved(&lying(&home.store).await), [3, 6]);
+    }
 }
 
 #[tokio::test]

@@ -6,24 +6,14 @@ use jiff::{ToSpan as _, Zoned, tz::TimeZone};
 use scheduler::{
     agent::CardReply,
     schedule::{ScheduleState, Window},
-    store::{self, StoreWrite},
 };
 use serde_json::{Value, json};
 
 use super::work::Work;
 use crate::{common::FIRST, evening::agreed};
 
-const TASKS: &str = "zone = \"UTC\"\n[window]\nstart = 2026-01-01\nweeks = 1\n";
-const COURSES: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\nEND:VCALENDAR\r\n";
-
-async fn open(work: &Work) -> std::sync::Arc<dyn store::ScheduleStore> {
-    let path = work.path("scheduler-data/schedule.db");
-    store::open(path.to_str().unwrap()).await.unwrap()
-}
-
 async fn lying(work: &Work) -> ScheduleState {
-    let store = open(work).await;
-    store.read("home").await.unwrap().unwrap().schedule
+    work.stored("home").await
 }
 
 async fn ask(server: &Server, ask: (&str, &str), body: &Value) -> (u16, Value) {
@@ -109,18 +99,10 @@ fn before_evening(work: &Work) -> (Server, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_evening_of_a_program_that_is_killed_asks_once_and_repairs_once() {
     let work = Work::new();
-    std::fs::create_dir_all(work.path("scheduler-data/default")).unwrap();
-    work.write("scheduler-data/default/tasks.toml", TASKS);
-    work.write("scheduler-data/default/courses.ics", COURSES);
     let now = Zoned::now().with_time_zone(TimeZone::UTC);
     let mut schedule = agreed();
     schedule.window = Window::starting(now.date().checked_sub(2.days()).unwrap(), 14);
-    let write = StoreWrite::Import { schedule };
-    open(&work)
-        .await
-        .write("home", "mine", &write)
-        .await
-        .unwrap();
+    work.begin_with("home", schedule).await;
     let before = lying(&work).await;
     let (server, at) = before_evening(&work);
     let args = ["serve", "--listen", "127.0.0.1:0", "--evening", &at];

@@ -2,6 +2,13 @@
 use std::ops::Deref;
 
 use fugato_testkit::TestProgram;
+use scheduler::{
+    schedule::ScheduleState,
+    store::{self, ScheduleStore, StoreWrite},
+};
+
+const TASKS: &str = "zone = \"UTC\"\n[window]\nstart = 2026-01-01\nweeks = 1\n";
+const COURSES: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\nEND:VCALENDAR\r\n";
 
 pub(crate) struct Work(TestProgram);
 
@@ -24,6 +31,27 @@ impl Work {
 
     pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
+    }
+
+    async fn store(&self) -> std::sync::Arc<dyn ScheduleStore> {
+        let path = self.path("scheduler-data/schedule.db");
+        store::open(path.to_str().unwrap()).await.unwrap()
+    }
+
+    /// Begins with a schedule in a calendar, in place of the sample.
+    pub(crate) async fn begin_with(&self, calendar: &str, schedule: ScheduleState) {
+        std::fs::create_dir_all(self.path("scheduler-data/default")).unwrap();
+        self.write("scheduler-data/default/tasks.toml", TASKS);
+        self.write("scheduler-data/default/courses.ics", COURSES);
+        let write = StoreWrite::Import { schedule };
+        let store = self.store().await;
+        store.write(calendar, "mine", &write).await.unwrap();
+    }
+
+    /// Returns the schedule of a calendar.
+    pub(crate) async fn stored(&self, calendar: &str) -> ScheduleState {
+        let stored = self.store().await.read(calendar).await;
+        stored.unwrap().unwrap().schedule
     }
 
     /// Returns the number of events in the calendar file.
@@ -55,23 +83,15 @@ impl Work {
 
     /// Returns the stored calendar, which is separate from the conversation.
     pub(crate) fn calendar(&self) -> serde_json::Value {
-        let path = self.path("scheduler-data/schedule.db");
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let calendar = runtime.block_on(async {
-            let store = scheduler::store::open(path.to_str().unwrap()).await;
-            store.unwrap().read("default").await.unwrap().unwrap()
-        });
-        serde_json::to_value(calendar.schedule).unwrap()
+        serde_json::to_value(runtime.block_on(self.stored("default"))).unwrap()
     }
 
     /// Returns true for each of these calendars that is stored.
     pub(crate) fn calendars(&self, names: &[&str]) -> Vec<bool> {
-        let path = self.path("scheduler-data/schedule.db");
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
-            let store = scheduler::store::open(path.to_str().unwrap())
-                .await
-                .unwrap();
+            let store = self.store().await;
             let mut stored = vec![];
             for name in names {
                 stored.push(store.read(name).await.unwrap().is_some());
