@@ -187,7 +187,8 @@ fn marks(words: &Words<'_>, args: &MarkArgs) -> Option<String> {
 
 fn edits(words: &Words<'_>, args: &EditClassArgs) -> Option<String> {
     let lang = words.lang;
-    let class = &words.schedule.class(args.class_id)?.name;
+    let known = words.schedule.class(args.class_id)?;
+    let class = &known.name;
     let class = lang.pick(format!("“{class}”"), format!("《{class}》"));
     let mut lines = vec![];
     let restored = args.restore.iter().map(|item| &item.content);
@@ -204,16 +205,19 @@ fn edits(words: &Words<'_>, args: &EditClassArgs) -> Option<String> {
             format!("从{class}中删除{name}"),
         ));
     }
+    let was = known.end_date.as_deref().map_or(String::new(), |end| {
+        lang.pick(format!(" (was {end})"), format!("（原来 {end}）"))
+    });
     if args.end_date.as_deref() == Some("") && args.total_slots.is_none() {
         lines.push(lang.pick(
-            format!("{class} has no last date any more"),
-            format!("{class}不再有截止日期"),
+            format!("{class} has no last date any more{was}"),
+            format!("{class}不再有截止日期{was}"),
         ));
     }
     if let Some(date) = args.end_date.as_deref().filter(|date| !date.is_empty()) {
         lines.push(lang.pick(
-            format!("{class} has to be finished on {date}"),
-            format!("{class}最晚 {date} 完成"),
+            format!("{class} has to be finished on {date}{was}"),
+            format!("{class}最晚 {date} 完成{was}"),
         ));
     }
     for edit in &args.terms {
