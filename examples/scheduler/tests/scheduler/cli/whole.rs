@@ -79,8 +79,8 @@ fn sch_111_a_model_that_searches_by_itself_is_corrected_and_moves_nothing() {
         assert_lacks(&said, corrected);
         // Between its searches it judges, as it may.
         let [place, free, batch] = &searches;
-        let (said, searched) = planned(vec![place, &judge, free, batch, &done]);
+        let (said, kept) = planned(vec![place, &judge, free, batch, &done]);
         assert_eq!(said.matches(corrected).count(), searches.len(), "{said}");
-        assert_eq!(searched, chosen);
+        assert_eq!(kept, chosen);
     }
 }
