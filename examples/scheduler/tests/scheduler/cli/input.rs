@@ -245,3 +245,30 @@ fn a_folder_that_cannot_be_written_is_named() {
     let error = work.err(&["--yes", "--dir", "/proc/scheduler"]);
     assert_contains(&error, "cannot make the folder /proc/scheduler");
 }
+
+#[test]
+fn a_gap_of_summer_time_and_the_last_years_of_the_calendar_lose_nothing_else() {
+    let night = ("Night", "20270327T023000", "20270327T033000");
+    let far = ("Far", "99991231T100000", "99991231T230000");
+    let courses = calendar(&[night, far])
+        .replace("UID:Night", "RRULE:FREQ=DAILY;COUNT=3\r\nUID:Night")
+        .replace("DTSTART:2027", "DTSTART;TZID=Europe/Berlin:2027")
+        .replace("DTEND:2027", "DTEND;TZID=Europe/Berlin:2027");
+    let tasks = TASKS
+        .replace("Europe/London", "Europe/Berlin")
+        .replace("2054-03-02", "2027-03-22");
+    let said = with(&courses, &tasks).ok(&MINE);
+    // At half past two there is no such time on the second day, so it begins an hour later.
+    assert_contains(
+        &said,
+        [
+            "2027-03-27 02:30",
+            "2027-03-28 03:30",
+            "event \"Far\": `99991231T100000` is no time for DTSTART",
+            "2 items placed",
+        ],
+    );
+    let late = TASKS.replace("2054-03-02", "9999-12-27");
+    let error = with(&courses, &late).err(&MINE);
+    assert_contains(&error, ["9999-12-27", "allowed are years 1900 to 2200"]);
+}
