@@ -18,7 +18,7 @@ export function code(id) {
 export function argumentsOf(prompt) {
   const given = prompt?.call?.arguments;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return [];
-  return Object.entries(given).map(([name, value]) => [name, valueText(value)]);
+  return Object.entries(given).map(([name, value]) => [name, prompt.labels?.[name] ?? valueText(value)]);
 }
 
 const valueText = (value) => {

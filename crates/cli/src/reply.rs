@@ -16,6 +16,8 @@ enum Form {
     Flag,
     /// Yes, or no, which may have a reason.
     Consent,
+    /// The same, or words that the agent reads itself, such as a change of what is asked.
+    Wish,
     /// Words, in the field `text` of an object.
     Text,
     /// Words.
@@ -40,13 +42,27 @@ impl Form {
             () if !options(asked).is_empty() => Self::Choice,
             () if is("boolean") => Self::Flag,
             () if acts && prompt.get("type").and_then(Value::as_str) == Some("confirm") => {
-                Self::Consent
+                if takes_words(schema) {
+                    Self::Wish
+                } else {
+                    Self::Consent
+                }
             }
             () if is("object") => Self::Text,
             () if is("string") => Self::Words,
             () => Self::Json,
         }
     }
+}
+
+/// Returns true if the answer may have the action `say`: words that the agent reads itself.
+fn takes_words(schema: &Value) -> bool {
+    let action = schema.pointer("/properties/action");
+    let inner = action.and_then(|action| action.get("$ref")?.as_str()?.strip_prefix('#'));
+    let action = inner.and_then(|path| schema.pointer(path)).or(action);
+    let all = |name: &str| action.and_then(|action| action.get(name)?.as_array());
+    let mut names = all("enum").into_iter().chain(all("oneOf")).flatten();
+    names.any(|name| name == "say" || name.get("const").is_some_and(|name| name == "say"))
 }
 
 /// Returns the options of a card, in the order of their numbers.
@@ -78,11 +94,12 @@ pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<QuestionAnswer> {
             });
             ReplyForm::Value(chosen?.1.value)
         }
-        Form::Flag | Form::Consent if agrees == Some(true) => ReplyForm::Approve,
-        Form::Flag | Form::Consent if agrees == Some(false) || is_cancelled(said) => {
+        Form::Flag | Form::Consent | Form::Wish if agrees == Some(true) => ReplyForm::Approve,
+        Form::Flag | Form::Consent | Form::Wish if agrees == Some(false) || is_cancelled(said) => {
             ReplyForm::Reject
         }
         Form::Flag => return None,
+        Form::Wish => ReplyForm::Value(json!({ "action": "say", "text": said })),
         // Only a clear no declines: a question or a doubt leaves the card open.
         Form::Consent => {
             reason = Some(Phrases::default().decline_reason(said)?.to_owned());
@@ -106,7 +123,7 @@ pub(crate) fn value(asked: &Interrupt, value: Value) -> QuestionAnswer {
 
 /// Creates an approval, if the card asks for one.
 pub(crate) fn agreed(asked: &Interrupt) -> Option<QuestionAnswer> {
-    let agrees = matches!(Form::of(asked), Form::Flag | Form::Consent);
+    let agrees = matches!(Form::of(asked), Form::Flag | Form::Consent | Form::Wish);
     agrees.then(|| answered(asked, ReplyForm::Approve, None))
 }
 
@@ -124,6 +141,10 @@ pub(crate) fn prompt(asked: &Interrupt, lang: Lang) -> &'static str {
         Form::Choice => lang.pick("a number or a name: ", "[编号或名称] "),
         Form::Flag => lang.pick("[y]es or [n]o: ", "[是/否] "),
         Form::Consent => lang.pick("[y]es, [n]o, or no and why: ", "[是/否，或“不，原因”] "),
+        Form::Wish => lang.pick(
+            "[y]es, [n]o, or what you want instead: ",
+            "[是/否，或者说您想怎么改] ",
+        ),
         Form::Text | Form::Words | Form::Json => "> ",
     }
 }
@@ -151,7 +172,7 @@ pub(crate) fn example(asked: &Interrupt) -> String {
             first.map_or_else(|| "null".into(), |option| option.value.to_string())
         }
         Form::Flag => "true".into(),
-        Form::Consent => r#"{"action": "approve"}"#.into(),
+        Form::Consent | Form::Wish => r#"{"action": "approve"}"#.into(),
         Form::Text => r#"{"text": "…"}"#.into(),
         Form::Words => r#""…""#.into(),
         Form::Json => "…".into(),
@@ -211,6 +232,18 @@ mod tests {
         ] {
             assert_eq!(reply(&consent(), neither), None, "{neither}");
         }
+    }
+
+    #[test]
+    fn words_go_to_an_agent_that_reads_them_itself() {
+        let action = json!({ "$ref": "#/$defs/Action" });
+        let defs = json!({ "Action": { "oneOf": [{ "const": "approve" }, { "const": "say" }] } });
+        let schema = json!({ "type": "object", "properties": { "action": action }, "$defs": defs });
+        let asked = asking(schema, json!({ "type": "confirm" }));
+        let said = ReplyForm::Value(json!({ "action": "say", "text": "make it 1800" }));
+        assert_eq!(reply(&asked, "make it 1800"), Some((said, None)));
+        assert_eq!(reply(&asked, "yes"), Some((ReplyForm::Approve, None)));
+        assert_eq!(reply(&asked, "no"), Some((ReplyForm::Reject, None)));
     }
 
     #[test]

@@ -150,7 +150,10 @@ impl fmt::Display for Lang {
 
 /// The name of an unsupported language.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no language that is spoken here; allowed are en and zh")]
+#[error("{}", crate::say!(
+    "`{_0}` is no language that is spoken here; allowed are en and zh",
+    "`{_0}` 不是这里支持的语言；可选的有 en 和 zh"
+))]
 pub struct UnknownLang(String);
 
 impl FromStr for Lang {

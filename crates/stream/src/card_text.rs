@@ -130,17 +130,21 @@ impl<'a> CardText<'a> {
         EscapedText::block(&parts.join("\n")).to_string()
     }
 
-    /// Returns the arguments whose values are not in the words of the question.
+    /// Returns the arguments that the words of the question do not say, neither by their values nor by
+    /// what the prompt calls these values in `labels`.
     fn unsaid(&self, shown: &PromptParts<'_>) -> String {
         let nothing = Map::new();
         let call = self.interrupt.question.prompt.get("call");
         let arguments = call.and_then(|call| call.get("arguments"));
         let arguments = arguments.and_then(Value::as_object).unwrap_or(&nothing);
-        lines_of(
-            arguments
-                .iter()
-                .filter(|(_, value)| !says(shown.words, value)),
-        )
+        let labels = self.interrupt.question.prompt.get("labels");
+        let label = |name: &String| labels.and_then(|labels| labels.get(name));
+        lines_of(arguments.iter().filter(|(name, value)| {
+            ![Some(*value), label(name)]
+                .into_iter()
+                .flatten()
+                .any(|text| says(shown.words, text))
+        }))
     }
 
     /// Returns the options of a question.

@@ -7,8 +7,8 @@ use crate::{CardText, json::Object};
 /// The parts of an interrupt's prompt that wires have names for.
 ///
 /// The prompt of a question is either a text, or an object with the fields `type`, `title`,
-/// `summary`, `consequence`, `says` and `call`, the tool call that it is about or its id, all
-/// optional. A question is a confirmation if its type is `confirm`, or if it has no type and a
+/// `summary`, `consequence`, `says`, `labels` and `call`, the tool call that it is about or its id,
+/// all optional. `labels` has for arguments of the call what the summary calls their values. A question is a confirmation if its type is `confirm`, or if it has no type and a
 /// digest; otherwise its type is `ask_user`.
 pub(crate) struct PromptParts<'a> {
     pub(crate) kind: &'a str,

@@ -36,7 +36,7 @@ function mount(root, desk) {
   }
 
   // The card itself is in the conversation; here is only that it waits.
-  const waiting = (question) => element('article', { class: 'waits' }, element('strong', {}, question.prompt.title ?? ''));
+  const waiting = (question) => element('article', { class: 'waits' }, element('strong', {}, question.prompt.title ?? ''), ...links(question.prompt.files));
 
   const said = (label) => label?.[desk.lang()] ?? '';
   const form = (name) => words.forms.find((it) => it.name === name);
@@ -88,8 +88,21 @@ function mount(root, desk) {
       suggested.map(({ step, arguments: given }) => button(step.action, it.form, given, checks && step.action === SUBMIT)));
   }
 
+  // The key of the person goes with the request, so that a plain link would not do.
+  async function take({ name, link }) {
+    try {
+      const saved = element('a', { href: URL.createObjectURL(await desk.file(link.slice(1))), download: name });
+      saved.click();
+      setTimeout(() => URL.revokeObjectURL(saved.href), 60_000);
+    } catch (error) {
+      desk.show(note, error.message);
+    }
+  }
+  const links = (some = []) => (some.length ? [element('p', { class: 'files' },
+    some.map((it) => element('a', { href: it.link.slice(1), onclick: (event) => { event.preventDefault(); take(it); } }, it.name)))] : []);
+
   const document_ = (of) => (it) => element('article', {},
-    element('h3', {}, `${it.id} · ${t().status[it.status] ?? ''}`), element('table', {}, rows(of, it.fields)),
+    element('h3', {}, `${it.id} · ${t().status[it.status] ?? ''}`), element('table', {}, rows(of, it.fields)), ...links(it.files),
     of === 'application' && it.status === 'draft' ? button(SUBMIT, of, it.fields, true) : '');
 
   const note = element('p', { class: 'missing', role: 'status' });
@@ -108,7 +121,7 @@ function mount(root, desk) {
 
   const attachments = () => [
     element('label', { class: 'attach' }, `${t().attach} `, element('input', { type: 'file', multiple: true, onchange: (event) => attach(event.target) })),
-    ...(files.length ? [element('p', {}, `${t().attached}: ${files.map((it) => it.name).join(', ')}`)] : []),
+    ...(files.length ? [element('p', {}, `${t().attached}:`), ...links(files)] : []),
   ];
 
   function draw() {

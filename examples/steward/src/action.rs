@@ -10,6 +10,7 @@ use fugato::{
     cli::Lang,
     form::{Fields, strings},
     graph::{BoxError, digest},
+    state::say,
     tool::{GateChain, Registry},
     words::currency,
 };
@@ -26,7 +27,7 @@ use crate::{
     state::{ActionStep, PlanTask, Steward, Update},
 };
 
-pub(crate) use gate::{card, label, lang};
+pub(crate) use gate::{card, label, labels};
 
 /// The action that hands an application in.
 pub const SUBMIT: &str = "submit_application";
@@ -248,8 +249,9 @@ pub(crate) fn with_currency(fields: &Fields) -> Result<Fields, String> {
     };
     let told = fields.get("currency").and_then(Value::as_str);
     match told.and_then(currency) {
-        Some(told) if told != code => Err(format!(
-            "the amount is in {code} and \"currency\" is {told}; they must be the same"
+        Some(told) if told != code => Err(say!(
+            "the amount is in {code} and \"currency\" is {told}; they must be the same",
+            "金额的币种是{code}，而 \"currency\" 是{told}；两者必须相同"
         )),
         _ => {
             fields.insert("currency".into(), json!(code));
@@ -284,8 +286,13 @@ impl WhitelistedAction {
         let told = fields.remove("form");
         let told = told.and_then(|form| FormKind::deserialize(form).ok());
         let form = self.form.or(told);
-        let form =
-            form.ok_or("say which form it is: application, reimbursement, link, attachment, withdrawal or restoration")?;
+        let form = form.ok_or_else(|| {
+            let names = json!(forms.names());
+            say!(
+                "say which form it is; allowed are {names}",
+                "请说明是哪种表单；可选的有 {names}"
+            )
+        })?;
         let fields = with_currency(&fields)?;
         let fields = forms
             .read(&form, &fields)

@@ -1,6 +1,7 @@
 //! The card that a person is asked to agree to, and the meaning of their answer.
 use fugato::{
     form::strings,
+    state::State as _,
     words::{Phrases, ShortAnswer},
 };
 use schemars::JsonSchema;
@@ -8,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    action, reply,
+    action,
+    files::Attachment,
+    reply,
     service::RuleData,
     state::{Approval, Request, RequestExtras, RuntimeDecision, Steward, Update},
 };
@@ -96,13 +99,16 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     let later = reply::later(state).map(|later| format!("\n{later}"));
     // Words that changed nothing are answered on the card that is shown again.
     let unclear = matches!(state.runtime_decision, Some(RuntimeDecision::Unclear));
-    let unclear = unclear.then(|| format!("{}\n", reply::unclear(action::lang(state))));
+    let unclear = unclear.then(|| format!("{}\n", reply::unclear(state.lang())));
     let (before, after) = (unclear.unwrap_or_default(), later.unwrap_or_default());
     let summary = format!("{before}{}{after}", card.summary);
-    let mut shown =
-        json!({ "type": "confirm", "title": card.title, "summary": summary, "call": card.call });
+    let mut shown = json!({
+        "type": "confirm", "title": card.title, "summary": summary, "call": card.call,
+        "labels": action::labels(desk, &card.call, state.lang()),
+    });
     // The content that is agreed to, and not only its name.
-    let files: Vec<_> = action::attached(state, &card.call.arguments).collect();
+    let files = action::attached(state, &card.call.arguments);
+    let files: Vec<_> = files.map(Attachment::linked).collect();
     if let Some(shown) = shown.as_object_mut().filter(|_| !files.is_empty()) {
         shown.insert("files".to_owned(), json!(files));
     }

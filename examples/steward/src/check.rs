@@ -1,7 +1,11 @@
 //! A check of the models: one request, asked as in normal use, over tables in memory.
 use std::sync::Arc;
 
-use fugato::{BoxError, MemoryLog, RunnerOptions, llm::ChatModel, state::ThreadId};
+use fugato::{
+    BoxError, MemoryLog, RunnerOptions,
+    llm::ChatModel,
+    state::{Lang, ThreadId},
+};
 use serde_json::Value;
 
 use crate::{
@@ -21,7 +25,9 @@ pub async fn models(model: Option<Arc<dyn ChatModel>>) -> Result<StewardPlanResp
     let deps = Deps::new(&RuleData::load()?, ledger::open(":memory:").await?, model);
     let store = Arc::new(MemoryLog::default());
     let clerk = StewardService::new(&deps, &store, &RunnerOptions::default(), Runtime::Graph)?;
-    let request = Request::new(RequestKind::Plan, "models", "nobody").message(REQUEST);
+    let mut request = Request::new(RequestKind::Plan, "models", "nobody").message(REQUEST);
+    // Who asks is told in their own language, whatever that of the request is.
+    request.beside.lang = Some(Lang::current().to_string());
     let answer: Value = clerk.request(&ThreadId::new("models")?, request).await?;
     Ok(serde_json::from_value(answer)?)
 }

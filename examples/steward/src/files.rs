@@ -2,6 +2,8 @@
 //!
 //! A file waits in the folder of its conversation until a document is written with it; then it is
 //! kept for good. What was never written goes with the conversation.
+mod fetch;
+
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -15,7 +17,11 @@ use fugato::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+
+pub(crate) use fetch::link;
+pub use fetch::{FetchedFile, KeptFile};
 
 /// The most bytes of a file.
 pub const LARGEST: usize = 10 << 20;
@@ -40,13 +46,18 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// Returns its name and size, for a person.
+    /// Returns its name, its size and the path at which its owner fetches it, for a person.
     pub fn shown(&self) -> String {
-        match self.size {
-            size @ ..1024 => format!("{} ({size} B)", self.name),
-            size @ ..0x0010_0000 => format!("{} ({} kB)", self.name, size.div_ceil(1024)),
-            size => format!("{} ({} MB)", self.name, size.div_ceil(0x0010_0000)),
+        KeptFile::from(self).shown()
+    }
+
+    /// Returns its fields and the path at which its owner fetches it, for a client.
+    pub fn linked(&self) -> Value {
+        let mut told = json!(self);
+        if let Some(told) = told.as_object_mut() {
+            told.insert("link".into(), link(&self.digest).into());
         }
+        told
     }
 }
 
@@ -57,7 +68,7 @@ pub enum FileError {
     /// The name is none.
     #[error("{}", say!(
         "{given:?} cannot name a file; allowed are 1 to {LONGEST_NAME} characters without / and \\",
-        "{given:?} 不能作为文件名；可用 1 到 {LONGEST_NAME} 个字符，不含 / 和 \\"
+        "{given:?} 不能作为文件名；允许 1 到 {LONGEST_NAME} 个字符，不含 / 和 \\"
     ))]
     Name {
         /// The name.
@@ -66,7 +77,7 @@ pub enum FileError {
     /// It is empty or too large.
     #[error("{}", say!(
         "{name} has {bytes} bytes; allowed are 1 to {LARGEST}",
-        "{name} 有 {bytes} 字节；可用 1 到 {LARGEST}"
+        "{name} 有 {bytes} 个字节；允许 1 到 {LARGEST}"
     ))]
     Size {
         /// The name.
@@ -77,7 +88,7 @@ pub enum FileError {
     /// Its content is of no allowed type, or of another one than its name says.
     #[error("{}", say!(
         "the content of {name} is not what its name says; allowed are pdf, jpg, png, heic, ofd, xml, xlsx, docx and zip",
-        "{name} 的内容与文件名不符；可用 pdf、jpg、png、heic、ofd、xml、xlsx、docx 和 zip"
+        "{name} 的内容与名称不符；允许 pdf、jpg、png、heic、ofd、xml、xlsx、docx 和 zip"
     ))]
     Type {
         /// The name.
@@ -86,23 +97,35 @@ pub enum FileError {
     /// There are too many.
     #[error("{}", say!(
         "{MOST} files of this conversation wait for a document already; write one first",
-        "这个对话已有 {MOST} 个文件在等待单据；请先写一个"
+        "这个会话已有 {MOST} 个文件在等待单据；请先写入一张"
     ))]
     TooMany,
     /// All files together are too large.
     #[error("{}", say!(
         "the files that wait for a document have {MOST_BYTES} bytes; write one first, or delete a conversation that has some",
-        "等待单据的文件共有 {MOST_BYTES} 字节；请先写一个单据，或删除一个有这些文件的对话"
+        "等待单据的文件已有 {MOST_BYTES} 个字节；请先写入一张单据，或删除带有文件的会话"
     ))]
     Full,
+    /// A person has no such file.
+    #[error("{}", say!("you have no attachment {id:?}", "你没有附件 {id:?}"))]
+    Unknown {
+        /// The digest, or what was given in its place.
+        id: String,
+    },
+    /// A file is not in the folder any more, or was changed there.
+    #[error("{}", say!(
+        "the content of {name} is not in the folder of the attachments as it was uploaded",
+        "附件文件夹里的 {name} 不再是上传时的内容"
+    ))]
+    Lost {
+        /// The name.
+        name: String,
+    },
     /// This program has no folder for files.
     #[error("{}", say!("this program keeps no files", "这个程序不保存文件"))]
     NoFolder,
     /// The folder cannot be used.
-    #[error("{}", say!(
-        "the folder of the attachments cannot be used now",
-        "附件文件夹现在无法使用"
-    ))]
+    #[error("{}", say!("the folder of the attachments cannot be used now", "现在无法使用附件的文件夹"))]
     Folder(#[from] io::Error),
 }
 
@@ -177,18 +200,19 @@ impl FileStore {
         Ok(found)
     }
 
-    /// Keeps the content of files for good, because a document is written with them. A repeat
-    /// changes nothing.
+    /// Keeps the content of files for good, before a document is written with them. A repeat changes
+    /// nothing.
     pub(crate) async fn keep(
         &self,
         thread: &ThreadId,
-        owner: &str,
         files: Vec<Attachment>,
     ) -> Result<(), FileError> {
         let (Some(folder), Some(place)) = (self.folder.clone(), self.place(thread)) else {
             return Ok(());
         };
-        let owner = owner.to_owned();
+        if files.is_empty() {
+            return Ok(());
+        }
         blocking(move || {
             let kept = folder.join("kept");
             fs::create_dir_all(&kept)?;
@@ -197,7 +221,32 @@ impl FileStore {
                 if !target.exists() {
                     write(&target, &fs::read(place.join(&file.digest))?)?;
                 }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Removes files that a document was written with from those that wait. A repeat changes
+    /// nothing.
+    pub(crate) async fn written(
+        &self,
+        thread: &ThreadId,
+        owner: &str,
+        files: Vec<Attachment>,
+    ) -> Result<(), FileError> {
+        let Some(place) = self.place(thread).filter(|_| !files.is_empty()) else {
+            return Ok(());
+        };
+        let owner = owner.to_owned();
+        blocking(move || {
+            for file in &files {
                 gone(fs::remove_file(place.join(note_name(&owner, &file.name))))?;
+            }
+            let there = notes(&place)?;
+            let waits = |file: &&Attachment| there.iter().any(|it| it.file.digest == file.digest);
+            for file in files.iter().filter(|file| !waits(file)) {
+                gone(fs::remove_file(place.join(&file.digest)))?;
             }
             Ok(())
         })
@@ -211,20 +260,6 @@ impl FileStore {
         places
             .map(|place| place.join(&file.digest))
             .any(|path| path.exists())
-    }
-
-    /// Returns the content of a file that a document was written with.
-    pub async fn read(&self, digest: &str) -> Result<Vec<u8>, FileError> {
-        let folder = self.folder.clone().ok_or(FileError::NoFolder)?;
-        let is_digest = digest.len() == 64 && digest.bytes().all(|c| c.is_ascii_hexdigit());
-        let path = folder.join("kept").join(digest);
-        blocking(move || {
-            if !is_digest {
-                return Err(io::ErrorKind::NotFound.into());
-            }
-            fs::read(path)
-        })
-        .await
     }
 
     /// Returns the folder of a conversation, which may have any name.
@@ -348,8 +383,9 @@ fn waiting_bytes(open: &Path) -> io::Result<u64> {
 
 /// Returns what is in a folder; nothing if there is none.
 fn listed(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    use io::ErrorKind::{NotADirectory, NotFound};
     match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(vec![]),
         entries => entries?.map(|entry| Ok(entry?.path())).collect(),
     }
 }
@@ -370,8 +406,12 @@ fn notes(place: &Path) -> io::Result<Vec<Waiting>> {
 /// Writes a file whole or not at all.
 fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let partial = path.with_extension("part");
-    fs::write(&partial, content)?;
-    fs::rename(partial, path)
+    let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        // A part takes room that others need, and may be there no more.
+        let _ = fs::remove_file(&partial);
+    }
+    written
 }
 
 fn gone(removed: io::Result<()>) -> io::Result<()> {

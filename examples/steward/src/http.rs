@@ -6,11 +6,11 @@ use std::{future::ready, sync::Arc};
 use axum::{
     Extension, Json, Router,
     extract::{
-        Query, State,
+        Path, Query, State,
         rejection::{JsonRejection, QueryRejection},
     },
-    http::StatusCode,
-    response::Response,
+    http::{StatusCode, header},
+    response::{IntoResponse as _, Response},
     routing::{get, post},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -27,7 +27,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     action,
-    files::FileError,
+    files::{Attachment, FileError},
     ledger::LedgerError,
     served::employee,
     state::RequestKind,
@@ -48,6 +48,7 @@ pub fn routes(clerk: StewardService) -> Router {
         .route("/steward/documents", get(documents))
         .route("/steward/words", get(words))
         .route("/steward/attachments", post(upload).get(uploaded))
+        .route("/steward/attachments/{id}", get(fetch))
         .with_state(Arc::new(clerk))
 }
 
@@ -114,11 +115,12 @@ fn is_progress(event: &Event) -> bool {
 /// Returns the applications and claims of the caller.
 async fn documents(State(clerk): Front, Extension(caller): CallerExt) -> ApiResult {
     let read = clerk.deps().ledger.documents(&employee(&caller)).await;
-    let unread = |error: LedgerError| {
-        let status = StatusCode::SERVICE_UNAVAILABLE;
-        ApiError::new(status, "store_unavailable", error.to_string())
-    };
-    Ok(Json(json!(read.map_err(unread)?)))
+    Ok(Json(json!(read.map_err(|error| unread(&error))?)))
+}
+
+fn unread(error: &LedgerError) -> ApiError {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    ApiError::new(status, "store_unavailable", error.to_string())
 }
 
 /// Returns what people call the forms with their fields and choices, and the actions that write.
@@ -176,7 +178,7 @@ async fn upload(
     let content = content.map_err(|_| {
         bad(say!(
             "\"content\" must be the file in base64",
-            "\"content\" 应为 base64 编码的文件"
+            "\"content\" 必须是 base64 编码的文件"
         ))
     })?;
     let thread = own(&clerk, &caller, &sent.conversation_id).await?;
@@ -185,7 +187,45 @@ async fn upload(
         .deps()
         .files
         .upload(&thread, &owner, &sent.name, content);
-    Ok(Json(json!(kept.await?)))
+    Ok(Json(kept.await?.linked()))
+}
+
+/// Returns a file of the caller, for a folder of theirs: no browser shows it in its own place.
+async fn fetch(
+    State(clerk): Front,
+    Extension(caller): CallerExt,
+    Path(id): Path<String>,
+) -> ApiResult<Response> {
+    let owner = employee(&caller);
+    let documents = clerk.deps().ledger.documents(&owner).await;
+    let documents = documents.map_err(|error| unread(&error))?;
+    let file = clerk.deps().files.fetch(&owner, &documents, &id).await?;
+    let headers = [
+        (header::CONTENT_TYPE, file.media.to_owned()),
+        (header::CONTENT_DISPOSITION, saved_as(&file.name)),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+        (header::CONTENT_SECURITY_POLICY, "sandbox".to_owned()),
+        (header::CACHE_CONTROL, "private, no-store".to_owned()),
+    ];
+    Ok((headers, file.content).into_response())
+}
+
+/// Returns the header that has a file saved under its name, whatever is in that.
+fn saved_as(name: &str) -> String {
+    use std::fmt::Write as _;
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let (mut ascii, mut encoded) = (String::new(), String::new());
+    for byte in name.bytes() {
+        if plain(&byte) {
+            ascii.push(char::from(byte));
+            encoded.push(char::from(byte));
+        } else {
+            ascii.push('_');
+            // Writing into a string cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
 }
 
 /// Returns the files of a conversation that wait for a document.
@@ -197,16 +237,14 @@ async fn uploaded(
     let Query(of) = of.map_err(|error| bad(error.body_text()))?;
     let thread = own(&clerk, &caller, &of.conversation_id).await?;
     let files = clerk.deps().files.of(&thread, &employee(&caller))?;
+    let files: Vec<_> = files.iter().map(Attachment::linked).collect();
     Ok(Json(json!({ "files": files })))
 }
 
 /// Returns the conversation of this name, if it is the caller's or new.
 async fn own(clerk: &StewardService, caller: &Caller, name: &str) -> ApiResult<ThreadId> {
     if name.is_empty() {
-        return Err(bad(say!(
-            "\"conversation_id\" must name the conversation",
-            "\"conversation_id\" 要写明对话"
-        )));
+        return Err(no_conversation());
     }
     let thread = caller.thread(name)?;
     let state = clerk.runner().state(&thread).await?;
@@ -223,6 +261,10 @@ impl From<FileError> for ApiError {
                 let status = StatusCode::SERVICE_UNAVAILABLE;
                 Self::new(status, "store_unavailable", error.to_string())
             }
+            FileError::Unknown { .. } => {
+                Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string())
+            }
+            FileError::Lost { .. } => Self::new(StatusCode::GONE, "lost", error.to_string()),
             FileError::Size { .. } => Self::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "invalid_request",
@@ -231,6 +273,13 @@ impl From<FileError> for ApiError {
             _ => bad(error.to_string()),
         }
     }
+}
+
+fn no_conversation() -> ApiError {
+    bad(say!(
+        "\"conversation_id\" must name the conversation",
+        "\"conversation_id\" 必须写明会话"
+    ))
 }
 
 fn bad(message: impl Into<String>) -> ApiError {

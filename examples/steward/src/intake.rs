@@ -3,9 +3,8 @@
 use fugato::{
     BoxError, Context,
     agent::sequence::{ActionEnd, ActionRequest, ActionsUpdate},
-    cli::Lang,
     form::{Fields, day, strings, text},
-    state::Millis,
+    state::{Lang, Millis, State as _, say},
     words::normalize_whitespace,
 };
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
@@ -19,6 +18,7 @@ use crate::{
     form::FormKind,
     ledger::unknown,
     read::DocumentQuestion,
+    reply,
     state::{Request, RequestKind, Runtime, Steward, Update},
     verdict,
 };
@@ -87,7 +87,7 @@ async fn targeted(deps: &Deps, state: &Steward, words: &str) -> Result<Option<Up
 }
 
 /// Returns the day of this time, in the time zone of this machine.
-fn today(now: Millis) -> Date {
+pub(crate) fn today(now: Millis) -> Date {
     let now = Timestamp::from_millisecond(now).unwrap_or_default();
     now.to_zoned(TimeZone::system()).date()
 }
@@ -108,7 +108,7 @@ async fn requested(
     else {
         return Ok(vec![]);
     };
-    let (given, end) = match given(deps, name, arguments, (files, action::lang(state))) {
+    let (given, end) = match given(deps, name, arguments, (files, state.lang())) {
         Ok(given) => {
             let told = precheck_ref.as_deref();
             let refuted = told.and_then(|told| refuted(state, name, &given, told));
@@ -142,7 +142,7 @@ async fn refused(
     }) else {
         return Ok(None);
     };
-    let lang = action::lang(state);
+    let lang = state.lang();
     let mut against = out_of_bounds(fields, form, Some(base), lang);
     if form != FormKind::Application {
         let documents = deps.ledger.documents(&state.employee).await?;
@@ -153,7 +153,7 @@ async fn refused(
     }
     Ok((!against.is_empty()).then(|| ActionEnd::Blocked {
         at: name.to_owned(),
-        why: against.join("; "),
+        why: reply::joined(&against, lang),
     }))
 }
 
@@ -166,7 +166,10 @@ fn given(
     let unknown = || {
         let allowed: Vec<_> = WHITELIST.iter().map(|action| action.name).collect();
         let allowed = allowed.join(", ");
-        let why = format!("there is no action {name:?}; allowed are {allowed}");
+        let why = say!(
+            "there is no action {name:?}; allowed are {allowed}",
+            "没有操作 {name:?}；允许的有 {allowed}"
+        );
         ActionEnd::Rejected { why }
     };
     let action = action::find(name).ok_or_else(unknown)?;
@@ -180,7 +183,7 @@ fn given(
     let is_file = |name: &&str| files.iter().any(|file| file.name == **name);
     let lacking: Vec<_> = named.filter(|name| !is_file(name)).collect();
     if action.writes() && !lacking.is_empty() {
-        return Err(blocked(crate::reply::no_file(&lacking, lang)));
+        return Err(blocked(reply::no_file(&lacking, lang)));
     }
     Ok(given)
 }
@@ -192,9 +195,11 @@ fn refuted(state: &Steward, name: &str, given: &Value, told: &str) -> Option<Act
     if held.map(action::reference).as_deref() == Some(told) {
         return None;
     }
-    let why = "the precheck that is referred to is not one of this content; run it again";
     Some(ActionEnd::Blocked {
         at: name.to_owned(),
-        why: why.to_owned(),
+        why: say!(
+            "the precheck that is referred to is not one of this content; run it again",
+            "所引用的检查不是针对这份内容的；请重新检查"
+        ),
     })
 }

@@ -9,10 +9,14 @@ use fugato::{
     BoxError,
     cli::{Tables, TablesError},
     form::Fields,
+    state::say,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{files::Attachment, form::FormKind};
+use crate::{
+    files::{Attachment, KeptFile},
+    form::FormKind,
+};
 
 pub(crate) use decide::refusal;
 pub use decide::{HOME_CURRENCY, conflicts, currency, unknown};
@@ -55,6 +59,9 @@ pub struct Document {
     pub status: DocumentStatus,
     /// The filled fields of its form.
     pub fields: Fields,
+    /// The files among its attachments that were uploaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<KeptFile>,
 }
 
 impl Documents {
@@ -145,7 +152,7 @@ pub enum Receipt {
 #[non_exhaustive]
 pub enum LedgerError {
     /// The key was used for something else.
-    #[error("the key {key:?} was used for another write")]
+    #[error("{}", say!("the key {key:?} was used for another write", "键 {key:?} 已用于另一次写入"))]
     KeyReused {
         /// The key.
         key: String,
@@ -154,7 +161,7 @@ pub enum LedgerError {
     #[error(transparent)]
     Tables(#[from] TablesError),
     /// The database does not answer, or the answer was lost.
-    #[error("the tables cannot be used now")]
+    #[error("{}", say!("the tables cannot be used now", "现在无法使用数据表"))]
     Unavailable(#[source] BoxError),
 }
 

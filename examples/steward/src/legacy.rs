@@ -106,7 +106,7 @@ struct Step<N>(N);
 #[async_trait]
 impl<N: Node<Steward>> Node<Steward> for Step<N> {
     async fn run(&self, cx: Context<Steward>) -> Result<Outcome<Update>, BoxError> {
-        cx.emit(Phase::Executing.event(action::lang(cx.state())));
+        cx.emit(Phase::Executing.event(cx.state().lang()));
         self.0.run(cx).await
     }
 }

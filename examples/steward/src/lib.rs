@@ -16,6 +16,7 @@ pub mod legacy;
 pub mod local;
 mod phase;
 pub mod read;
+mod recall;
 mod reply;
 pub mod response;
 pub mod served;

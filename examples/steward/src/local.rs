@@ -1,9 +1,19 @@
 //! Files of this machine, named by who sits at it.
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
 
-use fugato::{BoxError, state::ThreadId};
+use fugato::{
+    BoxError,
+    state::{ThreadId, say},
+};
 
-use crate::files::{Attachment, FileError, FileStore, LARGEST};
+use crate::{
+    files::{Attachment, FileError, FileStore, LARGEST},
+    ledger::Documents,
+};
 
 /// Keeps a file of this machine for a conversation of its owner.
 ///
@@ -14,8 +24,11 @@ pub async fn attach(
     (thread, owner): (&ThreadId, &str),
     path: &Path,
 ) -> Result<Attachment, BoxError> {
-    let unread = |error| format!("cannot read {}: {error}", path.display());
-    let size = std::fs::metadata(path).map_err(unread)?;
+    let unread = |error| {
+        let path = path.display();
+        say!("cannot read {path}: {error}", "无法读取 {path}：{error}")
+    };
+    let size = fs::metadata(path).map_err(unread)?;
     let name = path.file_name().map(|name| name.to_string_lossy());
     let name = name.unwrap_or_default();
     let bytes = usize::try_from(size.len()).unwrap_or(usize::MAX);
@@ -23,8 +36,62 @@ pub async fn attach(
         let name = name.into_owned();
         return Err(FileError::Size { name, bytes }.into());
     }
-    let content = std::fs::read(path).map_err(unread)?;
+    let content = fs::read(path).map_err(unread)?;
     Ok(store.upload(thread, owner, &name, content).await?)
+}
+
+/// Returns a line for each attachment of these documents, or of all if none is named. With a folder
+/// each is copied into it, and the line has its path.
+///
+/// # Errors
+/// Names the document that is not there, the file that is there already, or what cannot be read.
+pub async fn fetched(
+    (store, owner): (&FileStore, &str),
+    written: &Documents,
+    named: &[String],
+    to: Option<&Path>,
+) -> Result<Vec<String>, BoxError> {
+    let mut lines = vec![];
+    for id in named {
+        if !written
+            .all()
+            .any(|document| document.id.eq_ignore_ascii_case(id))
+        {
+            return Err(say!("you have no document {id}", "你没有单据 {id}").into());
+        }
+    }
+    let is_named =
+        |id: &str| named.is_empty() || named.iter().any(|it| it.eq_ignore_ascii_case(id));
+    for document in written.all().filter(|document| is_named(&document.id)) {
+        for file in &document.files {
+            let Some(folder) = to else {
+                lines.push(format!("{}: {}", document.id, file.shown()));
+                continue;
+            };
+            let fetched = store.fetch(owner, written, &file.digest).await?;
+            let path = folder.join(&file.name);
+            save(&path, &fetched.content).map_err(|error| {
+                let path = path.display();
+                say!("cannot write {path}: {error}", "无法写入 {path}：{error}")
+            })?;
+            lines.push(path.display().to_string());
+        }
+    }
+    if lines.is_empty() {
+        lines.push(say!("there are no attachments", "没有附件"));
+    }
+    Ok(lines)
+}
+
+/// Writes a new file; one that is there stays as it is.
+fn save(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // Half a file looks like one.
+        let _ = fs::remove_file(path);
+    }
+    written
 }
 
 /// Keeps the files whose paths are in the words of who sits at this machine. What is no path of a

@@ -20,6 +20,8 @@ use steward::{
     tool_words,
 };
 
+/// The tables in the folder of the program or of a person.
+const TABLES: &str = "steward.db";
 /// The folder of attachments in that of the program or of a person.
 const ATTACHMENTS: &str = "attachments";
 
@@ -51,6 +53,14 @@ enum OwnCommand {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Lists the attachments of written documents, or copies them into a folder
+    Attachments {
+        /// The numbers of the documents, such as R-1; without one, all documents
+        documents: Vec<String>,
+        /// The folder; nothing that is in it is overwritten
+        #[arg(long, value_name = "FOLDER")]
+        to: Option<PathBuf>,
+    },
     #[command(flatten)]
     Shared(CliCommand),
 }
@@ -64,6 +74,7 @@ async fn main() -> ExitCode {
     } = Args::parse();
     let files = |flags: &Flags| FileStore::at(flags.folder("steward").join(ATTACHMENTS));
     let (store, thread) = (files(&flags), flags.thread.clone());
+    let own = flags.folder("steward").join(TABLES);
     let app = App::new("steward", flags)
         .page(page())
         .belongings(files)
@@ -94,6 +105,24 @@ async fn main() -> ExitCode {
                 })
                 .await;
         }
+        Some(OwnCommand::Attachments { documents, to }) => {
+            return app
+                .job(async |screen| {
+                    let owner = employee(&app.caller());
+                    // A command that only reads creates no tables.
+                    let is_there = tables.is_some() || own.exists();
+                    let address = tables.unwrap_or_else(|| own.display().to_string());
+                    let address = if is_there { &address } else { ":memory:" };
+                    let ledger = ledger::open(address).await?;
+                    let of = (&store, &*owner);
+                    let written = ledger.documents(&owner).await?;
+                    for line in local::fetched(of, &written, &documents, to.as_deref()).await? {
+                        screen.line(line);
+                    }
+                    Ok(())
+                })
+                .await;
+        }
         Some(OwnCommand::Shared(command)) => Some(command),
         None => None,
     };
@@ -113,7 +142,7 @@ async fn wired(
     tables: Option<&str>,
     local: Option<ThreadId>,
 ) -> Result<WithRoutes<ServedSteward>, BoxError> {
-    let file = open.dir.join("steward.db").display().to_string();
+    let file = open.dir.join(TABLES).display().to_string();
     // Commands that only read create no tables.
     let tables = if open.reads {
         ":memory:"

@@ -1,8 +1,10 @@
 //! The texts for the person, in their language.
-use fugato::cli::Lang;
+use fugato::{cli::Lang, form::FieldKind, state::State as _};
+use serde_json::Value;
 
 use crate::{
     action,
+    files::KeptFile,
     ledger::{Document, DocumentStatus, Documents},
     read::{DocumentQuestion, document_ids},
     service::RuleData,
@@ -11,7 +13,7 @@ use crate::{
 
 /// Returns the text at the end of a request or before a card.
 pub(crate) fn reply(desk: &RuleData, state: &Steward, waits: bool) -> String {
-    let lang = action::lang(state);
+    let lang = state.lang();
     let came = state.action_result.as_ref().map(|it| result(it, lang));
     let next = if waits {
         let confirm = lang.pick("Please confirm.", "请确认。").to_owned();
@@ -53,6 +55,26 @@ pub(crate) fn no_file(names: &[&str], lang: Lang) -> String {
     )
 }
 
+/// The beginnings of a reply about a task that is done, and about one that is not wanted.
+const DONE: [&str; 2] = ["Done: ", "已办理："];
+const CANCELLED: [&str; 2] = ["Cancelled.", "已取消。"];
+
+/// Returns true if a reply begins by saying that a document is written.
+pub(crate) fn tells_done(words: &str) -> bool {
+    DONE.iter().any(|done| words.starts_with(done))
+}
+
+/// Returns true if a reply begins by saying that a task is not wanted.
+pub(crate) fn tells_cancelled(words: &str) -> bool {
+    CANCELLED.iter().any(|it| words.starts_with(it))
+}
+
+/// Returns several reasons as one text.
+pub(crate) fn joined<T: AsRef<str>>(reasons: &[T], lang: Lang) -> String {
+    let reasons: Vec<_> = reasons.iter().map(AsRef::as_ref).collect();
+    reasons.join(lang.pick("; ", "；"))
+}
+
 /// Returns the result of the action as a sentence.
 fn result(result: &ActionResult, lang: Lang) -> String {
     let document = result.data.get("document").and_then(|it| it.as_str());
@@ -64,15 +86,15 @@ fn result(result: &ActionResult, lang: Lang) -> String {
             );
         }
         ("succeeded", Some(document)) => {
-            return format!("{}{document}", lang.pick("Done: ", "已办理："));
+            return format!("{}{document}", lang.pick(DONE[0], DONE[1]));
         }
-        ("cancelled", _) => return lang.pick("Cancelled.", "已取消。").to_owned(),
+        ("cancelled", _) => return lang.pick(CANCELLED[0], CANCELLED[1]).to_owned(),
         ("succeeded", None) => lang.pick("Done", "完成"),
         ("blocked", _) => lang.pick("Not possible", "不能办理"),
         ("rejected", _) => lang.pick("Rejected", "不支持的操作"),
         _ => lang.pick("Failed", "失败"),
     };
-    format!("{word}: {}", result.message)
+    format!("{word}{}{}", lang.pick(": ", "："), result.message)
 }
 
 /// Returns the next thing for the person to do, if there is one.
@@ -148,7 +170,7 @@ pub(crate) fn unclear(lang: Lang) -> &'static str {
 pub(crate) fn later(state: &Steward) -> Option<String> {
     let tasks = state.steward_state.tasks.iter();
     let open = tasks.filter(|task| task.status == WorkStatus::Open).count();
-    let also = action::lang(state).pick("Also to do: ", "还有待办：");
+    let also = state.lang().pick("Also to do: ", "还有待办：");
     (open > 1).then(|| format!("{also}{}", open - 1))
 }
 
@@ -159,7 +181,7 @@ pub(crate) fn about_documents(
     asked: DocumentQuestion,
     documents: &Documents,
 ) -> String {
-    let lang = action::lang(state);
+    let lang = state.lang();
     let ids = document_ids(&state.message);
     let is_there = |id: &str| documents.all().any(|it| it.id == id);
     let unknown = ids.iter().filter(|id| !is_there(id));
@@ -214,12 +236,28 @@ pub(crate) fn about_documents(
         .join("\n")
 }
 
+/// Returns the attachments of a document, with their links as far as they were uploaded.
+fn files(document: &Document, names: &[Value], lang: Lang) -> String {
+    let shown = |name: &str| {
+        let file = document.files.iter().find(|file| file.name == name);
+        file.map_or_else(|| name.to_owned(), KeptFile::shown)
+    };
+    let names = names.iter().filter_map(Value::as_str);
+    let shown: Vec<_> = names.map(shown).collect();
+    shown.join(lang.pick(", ", "、"))
+}
+
 /// Returns a document with its status and fields, in a line.
 pub(crate) fn described(desk: &RuleData, document: &Document, lang: Lang) -> String {
     let form = desk.forms.get(&document.form()).into_iter();
     let filled = form.flat_map(|form| form.filled(&document.fields));
-    let filled =
-        filled.map(|(field, value)| format!("{} {}", field.label(lang), field.shown(value, lang)));
+    let filled = filled.map(|(field, value)| {
+        let value = match (field.kind, value.as_array()) {
+            (FieldKind::Files, Some(names)) => files(document, names, lang),
+            _ => field.shown(value, lang),
+        };
+        format!("{} {value}", field.label(lang))
+    });
     let filled = filled.collect::<Vec<_>>().join(lang.pick(", ", "，"));
     let status = match document.status {
         DocumentStatus::Draft => lang.pick("draft", "草稿"),

@@ -2,7 +2,7 @@
 use fugato::{
     form::strings,
     llm::{CallTrace, DecisionSource},
-    state::Interrupt,
+    state::{Interrupt, State as _},
     tool::ToolStatus,
 };
 use serde::{Deserialize, Serialize};
@@ -242,7 +242,7 @@ fn suggested(state: &Steward, task: &PlanTask) -> Vec<SuggestedAction> {
     }
     let writes = task.action_steps.iter().filter(|step| step.side_effect);
     let suggested = writes.map(|step| SuggestedAction {
-        label: action::label(&step.action, action::lang(state)),
+        label: action::label(&step.action, state.lang()),
         step: step.clone(),
         arguments: Value::Object(task.fields.clone()),
     });

@@ -1,17 +1,19 @@
 //! The agent behind the endpoints that all agents have: a conversation on a page.
 use async_trait::async_trait;
-use fugato::state::say;
 use fugato::{
     axum::{BadInput, Caller, ThreadAccess, TimelineItem, UserMessage, belongs, timeline, title},
+    form::day,
     graph::Runner,
-    state::{Interrupt, Message, ThreadId},
+    state::{Interrupt, Message, ThreadId, say},
     stream::{QuestionAnswer, ReplyForm as Answer},
 };
 use serde_json::{Value, json};
 
 use crate::{
     card::CardReply,
+    intake::today,
     local,
+    recall::recalled,
     state::{Request, RequestExtras, RequestKind, Steward, Update},
     steward_service::StewardService,
 };
@@ -69,18 +71,28 @@ impl fugato::axum::Agent for ServedSteward {
 
     async fn input(&self, said: UserMessage) -> Result<Vec<Update>, BadInput> {
         let said = said.in_words()?;
+        let earlier = said.earlier();
         self.attach(&said.caller, &said.text).await?;
-        let beside: RequestExtras = said.beside(
+        let beside: RequestExtras = said.beside(&say!(
             "are lang (\"en\" or \"zh\"), base_date (a day), attachments (names of files) and context \
              (fields of a form)",
-        )?;
+            "lang（\"en\" 或 \"zh\"）、base_date（一个日期）、attachments（文件名）和 context（表单的字段）"
+        ))?;
         let beside = beside.checked().map_err(BadInput::new)?;
+        let recalled = (!earlier.is_empty()).then(|| {
+            let deps = self.service.deps();
+            let base = day(&beside.base_date).unwrap_or_else(|| today((deps.clock)()));
+            let plan = recalled(deps, &earlier, base);
+            let history = earlier;
+            Update::Recalled { history, plan }
+        });
         let request = Request::new(RequestKind::Chat, "", &employee(&said.caller));
         let request = Request {
             beside,
             ..request.message(said.text)
         };
-        Ok(vec![Update::Requested(Box::new(request))])
+        let requested = Update::Requested(Box::new(request));
+        Ok(recalled.into_iter().chain([requested]).collect())
     }
 
     /// Allows only the employee of the conversation, through any endpoint: others neither see the
@@ -105,7 +117,12 @@ impl fugato::axum::Agent for ServedSteward {
         let QuestionAnswer { reply, reason, .. } = answered;
         let reply = match reply {
             // Its schema says what is wrong with it.
-            Answer::Value(Value::Object(object)) => return Ok(Value::Object(object)),
+            Answer::Value(Value::Object(object)) => {
+                if let Some(words) = object.get("text").and_then(Value::as_str) {
+                    self.attach(caller, words).await?;
+                }
+                return Ok(Value::Object(object));
+            }
             Answer::Approve | Answer::Value(Value::Bool(true)) => CardReply::approve(),
             Answer::Value(Value::String(text)) => {
                 self.attach(caller, &text).await?;

@@ -11,10 +11,9 @@ use std::{sync::Arc, time::Duration};
 use fugato::{
     BoxError,
     agent::decision::{self, Inquiry, Judge},
-    cli::Lang,
     form::{self, Fields},
     llm::{ChatRequest, Profile, RejectedAnswer, ToolSchema},
-    state::{Message, Schema},
+    state::{Message, Schema, say},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -82,11 +81,14 @@ impl RuleData {
         stage: &str,
         at: &Situation,
         told: &str,
-        [name, says]: [&str; 2],
+        (name, says): (&str, String),
         arguments: Value,
     ) -> (ChatRequest, ToolSchema) {
         let (today, forms) = (&at.beside.base_date, self.forms.outline());
-        let system = format!("{told}\nToday is {today}.\nThe forms:\n{forms}");
+        let system = say!(
+            "{told}\nToday is {today}.\nThe forms:\n{forms}",
+            "{told}\n今天是 {today}。\n表单有：\n{forms}"
+        );
         let words = Message::user(at.message.as_str());
         let request = ChatRequest::new([Message::system(system), words])
             .temperature(0.0)
@@ -229,13 +231,6 @@ impl Situation {
             plan: state.steward_state.clone(),
             is_read: state.intent_result.is_some() || state.runtime_decision.is_some(),
         }
-    }
-
-    /// Returns the language of the conversation, as far as the words and options tell it.
-    pub(crate) fn lang(&self) -> Lang {
-        let told = self.beside.lang.as_deref();
-        told.and_then(|lang| lang.parse().ok())
-            .unwrap_or_else(|| Lang::of(&self.message))
     }
 
     /// Returns true if the words leave no choice of documents: each that they name is one of the

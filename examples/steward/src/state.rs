@@ -8,9 +8,10 @@ use fugato::{
         Embeds,
         sequence::{Actions, ActionsUpdate},
     },
+    cli::Lang,
     form::{Fields, strings},
     llm::{CallTrace, DecisionSource},
-    state::{Message, State, ToolCall},
+    state::{Message, Role, State, ToolCall},
     tool::Evidence,
 };
 use serde::{Deserialize, Serialize};
@@ -247,6 +248,22 @@ impl Steward {
 
 impl State for Steward {
     type Update = Update;
+
+    /// Returns the language that the request asks for, or else that of the person's last words that
+    /// show one.
+    fn lang(&self) -> Lang {
+        let request = self.request.as_ref();
+        let told = request.and_then(|request| request.beside.lang.as_deref());
+        if let Some(lang) = told.and_then(|lang| lang.parse().ok()) {
+            return lang;
+        }
+        // Words that are not cleaned yet are no part of the history.
+        let new = request.filter(|_| self.message.is_empty());
+        let new = new.map(|request| request.message.as_str());
+        let said = self.history.iter().rev();
+        let said = said.filter(|message| message.role == Role::User);
+        Lang::of_first(new.into_iter().chain(said.map(|it| it.content.as_str())))
+    }
 
     fn apply(&mut self, update: Update) {
         change::apply(self, update);

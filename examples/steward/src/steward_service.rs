@@ -7,7 +7,7 @@ use fugato::{
     agent::fallback::{FallbackStep, GraphFallback},
     axum::{Caller, Consent, UserMessage, consent},
     graph::{Attribution, BoxError, Run, RunErrorKind, RunFallback, ThreadStatus},
-    state::{Interrupt, InterruptId, ThreadId},
+    state::{Interrupt, InterruptId, State as _, ThreadId, say},
     store::ThreadStore,
     words::Phrases,
 };
@@ -58,10 +58,16 @@ pub enum ClerkError {
     #[error("{0}")]
     Unusable(String),
     /// The conversation belongs to another employee.
-    #[error("this conversation is about somebody else's documents: only they can go on with it")]
+    #[error("{}", say!(
+        "this conversation is about somebody else's documents: only they can go on with it",
+        "这个会话属于别人的单据：只有本人可以继续"
+    ))]
     SomebodyElses,
     /// Another action waits for a person first.
-    #[error("an action of this conversation waits for a person: confirm it, or cancel it")]
+    #[error("{}", say!(
+        "an action of this conversation waits for a person: confirm it, or cancel it",
+        "这个会话有一个操作在等待确认：请先确认或取消"
+    ))]
     Waiting {
         /// The open interrupts.
         pending: Vec<Interrupt>,
@@ -70,7 +76,7 @@ pub enum ClerkError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// The answer cannot be written.
-    #[error("the answer cannot be written")]
+    #[error("{}", say!("the answer cannot be written", "无法写出回答"))]
     Answer(#[from] serde_json::Error),
 }
 
@@ -210,8 +216,10 @@ impl StewardThread<'_> {
     ) -> Result<Value, ClerkError> {
         let is_action = matches!(request.kind, RequestKind::Execute { .. });
         if is_action && request.client_trace_id.is_empty() {
-            let why = "\"client_trace_id\" must name the request: a repeat has the same";
-            return Err(ClerkError::Unusable(why.to_owned()));
+            return Err(ClerkError::Unusable(say!(
+                "\"client_trace_id\" must name the request: a repeat has the same",
+                "\"client_trace_id\" 必须为请求命名：重复的请求用同一个名字"
+            )));
         }
         let answer = self.request(request).await?;
         let waits = answer
@@ -370,7 +378,8 @@ impl StewardThread<'_> {
     }
 
     fn told(&self, state: &Steward, card: Option<&Interrupt>) -> Value {
-        json!(Response::of(&self.clerk.deps.desk, state, card))
+        let response = || json!(Response::of(&self.clerk.deps.desk, state, card));
+        state.lang().scope(response)
     }
 }
 

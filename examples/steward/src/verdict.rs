@@ -5,6 +5,7 @@ use fugato::{
     agent::sequence::ActionsUpdate,
     cli::Lang,
     form::{Fields, day},
+    state::State as _,
 };
 use serde_json::json;
 
@@ -15,6 +16,7 @@ use crate::{
     form::FormKind,
     ledger::{Documents, LedgerWrite, conflicts, refusal, unknown},
     read::{Goal, UNSURE},
+    reply,
     state::{Flow, Steward, Update},
 };
 
@@ -74,18 +76,18 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
     let Some(task) = state.steward_state.current() else {
         return Flow::Pass;
     };
+    let lang = state.lang();
     if task.confidence <= UNSURE {
-        let why = Lang::of(&state.message).pick(
+        let why = lang.pick(
             "Is this a trip application or a reimbursement?",
             "这是出差申请，还是报销？",
         );
         return Flow::Confirm { why: why.into() };
     }
-    let lang = action::lang(state);
     // A document that there is not is said before anything else is asked for.
     let unknown = unknown(documents, &task.fields, lang);
     if !unknown.is_empty() {
-        let why = unknown.join("; ");
+        let why = reply::joined(&unknown, lang);
         return Flow::Block { why };
     }
     if !deps.desk.forms.missing(&task.form, &task.fields).is_empty() {
@@ -97,6 +99,6 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
     if against.is_empty() {
         return Flow::Pass;
     }
-    let why = against.join("; ");
+    let why = reply::joined(&against, lang);
     Flow::Block { why }
 }

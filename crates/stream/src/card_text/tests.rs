@@ -51,6 +51,20 @@ fn k35_arguments_that_a_summary_leaves_out_are_named() {
 }
 
 #[test]
+fn k35_a_value_that_the_summary_calls_by_a_label_is_named_once() {
+    let card = |summary: &str| {
+        let arguments = json!({ "category": "transport", "amount": 7 });
+        let call = json!({ "id": "c1", "name": "claim", "arguments": arguments });
+        let labels = json!({ "category": "交通" });
+        let prompt =
+            json!({ "title": "报销？", "summary": summary, "call": call, "labels": labels });
+        CardText::of(&approval(prompt)).body()
+    };
+    assert_eq!(card("费用类别: 交通\n金额: 7"), "费用类别: 交通\n金额: 7");
+    assert_eq!(card("金额: 7"), "金额: 7\ncategory: transport");
+}
+
+#[test]
 fn k35_the_end_of_a_long_text_is_shown() {
     let long = format!("begin\n{}EVIL AT THE END", "so on\n".repeat(10_000));
     let text = card_text(&written(&long));

@@ -185,7 +185,7 @@ impl Field {
             }
         };
         if let Some(schema) = schema.as_object_mut() {
-            schema.insert("description".into(), json!(self.en));
+            schema.insert("description".into(), json!(self.label(Lang::current())));
         }
         schema
     }

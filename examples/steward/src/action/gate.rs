@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use fugato::{
     cli::Lang,
-    form::{Field, FieldKind, strings},
-    state::{Role, ToolCall},
+    form::{Field, FieldKind, Fields, strings},
+    state::{State as _, ToolCall},
     tool::{Access, ConfirmCard, GatePolicy, GatedCall, NeedsEvidence, Verdict},
 };
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{
     deps::Deps,
     files::Attachment,
     ledger::{HOME_CURRENCY, currency},
-    reply::described,
+    reply::{self, described},
     service::RuleData,
     state::Steward,
 };
@@ -29,7 +29,7 @@ pub(super) fn complete(desk: Arc<RuleData>) -> impl GatePolicy<Steward> {
         };
         match desk.forms.missing(&form, fields).as_slice() {
             [] => Verdict::Allow,
-            missing => Verdict::Block(super::are_missing(&desk, form, missing, lang(state))),
+            missing => Verdict::Block(super::are_missing(&desk, form, missing, state.lang())),
         }
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn spoken_against(gated: &GatedCall<'_>, state: &Steward) -> Verdict 
     match state.evidence.about(PRECHECK, &gated.call.arguments) {
         Some(finding) if !finding.passed => {
             let against: Vec<_> = strings(Some(&finding.data)).collect();
-            Verdict::Block(against.join("; "))
+            Verdict::Block(reply::joined(&against, state.lang()))
         }
         _ => Verdict::Allow,
     }
@@ -77,7 +77,7 @@ pub(crate) fn card(desk: &RuleData, state: &Steward) -> Option<ConfirmCard> {
 }
 
 fn card_of(desk: &RuleData, call: &ToolCall, state: &Steward) -> ConfirmCard {
-    let lang = lang(state);
+    let lang = state.lang();
     let form = find(&call.name).and_then(|action| desk.forms.get(&action.form?));
     let fields = form.zip(call.arguments.as_object());
     let filled = fields
@@ -117,6 +117,19 @@ fn card_of(desk: &RuleData, call: &ToolCall, state: &Steward) -> ConfirmCard {
     ConfirmCard::new(title(&call.name, lang), summary, call.clone())
 }
 
+/// Returns what the card calls each argument whose value is a choice of its form.
+pub(crate) fn labels(desk: &RuleData, call: &ToolCall, lang: Lang) -> Fields {
+    let form = find(&call.name).and_then(|action| desk.forms.get(&action.form?));
+    let filled = form.zip(call.arguments.as_object());
+    let filled = filled
+        .into_iter()
+        .flat_map(|(form, fields)| form.filled(fields));
+    filled
+        .filter(|(field, _)| field.kind == FieldKind::Choice)
+        .map(|(field, value)| (field.name.clone(), field.shown(value, lang).into()))
+        .collect()
+}
+
 /// Returns the text of a button for a writing action.
 pub(crate) fn label(action: &str, lang: Lang) -> String {
     title(action, lang).trim_end_matches(['?', '？']).to_owned()
@@ -135,16 +148,4 @@ fn title(action: &str, lang: Lang) -> &str {
         other => (other, other),
     };
     lang.pick(en, zh)
-}
-
-/// Returns the language of answers: that of the request, or else that of the last message.
-pub(crate) fn lang(state: &Steward) -> Lang {
-    let request = state.request.as_ref();
-    let told = request.and_then(|request| request.beside.lang.as_deref());
-    if let Some(lang) = told {
-        return lang.parse().unwrap_or_default();
-    }
-    let mut said = state.history.iter().rev();
-    let last = said.find(|message| message.role == Role::User);
-    last.map_or_else(Lang::default, |message| Lang::of(&message.content))
 }

@@ -4,7 +4,7 @@ use fugato::state::say;
 use fugato::{
     cli::Lang,
     form::{Fields, day},
-    state::{EffectClass, Schema},
+    state::{EffectClass, Schema, State as _},
     tool::{EvidenceUpdate, Finding, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
 };
 use schemars::JsonSchema;
@@ -17,6 +17,7 @@ use crate::{
     deps::Deps,
     form::FormKind,
     ledger::{LedgerError, LedgerWrite, Receipt, WriteKind, conflicts, refusal},
+    reply,
     state::{Steward, Update},
 };
 
@@ -59,11 +60,11 @@ impl Tool<Steward, Update> for ActionTool {
         let given = self.action.given(&self.deps.desk.forms, &given);
         let (form, fields) = given.map_err(ToolFailure::blocked)?;
         match self.action.work {
-            ActionWork::Fill => Ok(ToolOutput::new("filled in")
+            ActionWork::Fill => Ok(ToolOutput::new(say!("the form is filled in", "表单已填好"))
                 .data(Value::Object(fields.clone()))
                 .update(Update::Drafted(fields))),
             ActionWork::Preview => Ok(self.preview(form, &fields)),
-            ActionWork::Validate => self.validate(form, &fields, super::lang(cx.state()?)),
+            ActionWork::Validate => self.validate(form, &fields, cx.state()?.lang()),
             ActionWork::Precheck => self.precheck(cx.state()?, form, fields).await,
             ActionWork::Write(deed) => {
                 let state = cx.state()?;
@@ -104,7 +105,7 @@ impl ActionTool {
         let lines = form
             .flat_map(|form| form.filled(fields))
             .map(|(field, value)| {
-                json!({ "field": field.name, "zh": field.zh, "en": field.en, "value": field.shown(value, Lang::En) })
+                json!({ "field": field.name, "zh": field.zh, "en": field.en, "value": field.shown(value, Lang::current()) })
             });
         let lines: Vec<_> = lines.collect();
         ToolOutput::new(say!("this is what it would say", "内容会是这样"))
@@ -125,10 +126,12 @@ impl ActionTool {
     /// older one.
     async fn precheck(&self, state: &Steward, form: FormKind, fields: Fields) -> Answer {
         if !matches!(form, FormKind::Application | FormKind::Reimbursement) {
-            let why = "only applications and reimbursements are checked";
-            return Err(ToolFailure::blocked(why));
+            return Err(ToolFailure::blocked(say!(
+                "only applications and reimbursements are checked",
+                "只检查出差申请和报销单"
+            )));
         }
-        let (documents, lang) = (&self.deps.ledger, super::lang(state));
+        let (documents, lang) = (&self.deps.ledger, state.lang());
         let documents = documents.documents(&state.employee).await;
         let documents = documents.map_err(ToolFailure::internal)?;
         let mut against = out_of_bounds(&fields, form, day(&state.base_date), lang);
@@ -143,9 +146,9 @@ impl ActionTool {
             "expires_at": finding.expires_at,
         });
         let said = if passed {
-            "nothing speaks against it".to_owned()
+            say!("nothing speaks against it", "没有发现问题")
         } else {
-            against.join("; ")
+            reply::joined(&against, lang)
         };
         let check = PRECHECK.to_owned();
         let found = Update::Checked(EvidenceUpdate::Found { check, finding });
@@ -162,12 +165,20 @@ impl ActionTool {
         };
         let thread = cx.thread_id().ok_or_else(no_thread)?;
         if let Some(lost) = write.files.iter().find(|file| !files.has(thread, file)) {
-            let why = super::lang(cx.state()?).pick(
+            let why = cx.state()?.lang().pick(
                 format!("the file {} is no longer here: upload it again", lost.name),
                 format!("文件{}已经不在了：请重新上传", lost.name),
             );
             return Err(ToolFailure::blocked(why));
         }
+        let kept = files.keep(thread, write.files.clone()).await;
+        kept.map_err(|error| {
+            ToolFailure::failed(say!(
+                "the attachments cannot be kept now, so nothing is written: try again later",
+                "附件现在无法保存，所以什么都没有写入：请稍后再试"
+            ))
+            .because(error)
+        })?;
         let no_key =
             || ToolFailure::failed(say!("nothing is written without a key", "没有键就不写入"));
         match self
@@ -177,27 +188,26 @@ impl ActionTool {
             .await
         {
             Ok(Receipt::Written { document }) => {
-                let kept = files.keep(thread, &write.employee, write.files.clone());
-                // A repeat under the same key keeps them.
-                kept.await.map_err(|error| {
-                    ToolFailure::failed(say!("the files are not kept yet", "文件还没有保存"))
-                        .because(error)
-                        .unsettled()
-                })?;
+                let written = files.written(thread, &write.employee, write.files.clone());
+                if let Err(error) = written.await {
+                    // They are kept, and only seem to wait still.
+                    tracing::warn!(%error, "files of a document cannot be removed");
+                }
                 let check = PRECHECK.to_owned();
                 let used = Update::Checked(EvidenceUpdate::Dropped { check });
                 let spent = (self.action.name == SUBMIT).then_some(used);
-                let done = match write.deed {
-                    WriteKind::Withdraw => "withdrawn",
-                    WriteKind::Restore => "a draft again",
-                    _ => "written",
-                };
-                let output = ToolOutput::new(format!("{document} is {done}"));
+                let output = ToolOutput::new(match write.deed {
+                    WriteKind::Withdraw => say!("{document} is withdrawn", "{document}已撤回"),
+                    WriteKind::Restore => {
+                        say!("{document} is a draft again", "{document}已恢复为草稿")
+                    }
+                    _ => say!("{document} is written", "{document}已写入"),
+                });
                 Ok(output.data(json!({ "document": document })).updates(spent))
             }
             Ok(Receipt::Refused { why }) => {
                 // The tables know no language: the reason is found again in that of the person.
-                let lang = super::lang(cx.state()?);
+                let lang = cx.state()?.lang();
                 let documents = self.deps.ledger.documents(&write.employee).await.ok();
                 let said = documents.and_then(|it| refusal(&it, write, lang));
                 Err(ToolFailure::blocked(said.unwrap_or(why)))

@@ -5,6 +5,7 @@ use fugato::{
     Context, END, Graph, NodePolicy,
     agent::Toolbox,
     graph::{BoxError, Outcome},
+    state::State as _,
 };
 
 use crate::{
@@ -53,7 +54,7 @@ async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
     if actions.steps.len() < actions.done.len() {
         return Err("more steps are done than there are".into());
     }
-    cx.emit(Phase::Executing.event(action::lang(cx.state())));
+    cx.emit(Phase::Executing.event(cx.state().lang()));
     Ok(())
 }
 
@@ -61,7 +62,7 @@ async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
 fn persisted(toolbox: &Toolbox<Steward>, state: &Steward) -> Outcome<Update> {
     let outcome = Outcome::done([GraphOutput::of(state, result_of(&state.actions))]);
     if waits(toolbox, state) {
-        return outcome.note(Phase::WaitingForConfirmation.event(action::lang(state)));
+        return outcome.note(Phase::WaitingForConfirmation.event(state.lang()));
     }
     outcome
 }

@@ -3,6 +3,7 @@ use fugato::{
     Context, END, Graph,
     agent::fallback::{FallbackChain, FallbackStep},
     graph::{BoxError, GraphBuilder, SubgraphInput},
+    state::State as _,
 };
 use serde_json::json;
 
@@ -199,7 +200,7 @@ fn after_guard(state: &Steward) -> &'static str {
 /// Blocks the plan if the documents cannot be looked up.
 fn cautious(state: &Steward, falls: &[FallbackStep]) -> Vec<Update> {
     let reason = falls.last().map(|fall| fall.reason.clone());
-    let why = action::lang(state).pick(
+    let why = state.lang().pick(
         "what there is already cannot be looked up now",
         "现在查不到已有的单据",
     );

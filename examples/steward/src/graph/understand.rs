@@ -3,6 +3,7 @@ use std::future::ready;
 
 use fugato::{
     Context, END, Graph, agent::decision::DecisionUpdate, graph::BuildError, llm::AskRecord,
+    state::Lang,
 };
 
 use crate::{
@@ -29,7 +30,7 @@ pub fn planner(deps: &Deps) -> Result<Graph<Deliberation<Intent>>, BuildError> {
         .node(
             "prepare_context",
             move |cx: Context<Deliberation<Intent>>| {
-                cx.emit(begins.event(cx.state().situation.lang()));
+                cx.emit(begins.event(Lang::current()));
                 ready(())
             },
         )
@@ -75,7 +76,7 @@ pub fn slots(deps: &Deps) -> Result<Graph<Deliberation<SlotDecision>>, BuildErro
         .node(
             "slot_prepare_context",
             async |cx: Context<Deliberation<_>>| {
-                cx.emit(Phase::JudgingFields.event(cx.state().situation.lang()));
+                cx.emit(Phase::JudgingFields.event(Lang::current()));
             },
         )
         .node("slot_tool_decision", slots.by_model())

@@ -1,9 +1,13 @@
 //! The bodies that clients send.
 use axum::Json;
-use fugato::{axum::Caller, form::Fields, state::ThreadId};
+use fugato::{
+    axum::Caller,
+    form::Fields,
+    state::{Lang, ThreadId, say},
+};
 use serde::Deserialize;
 
-use super::{ApiResult, JsonBody, bad};
+use super::{ApiResult, JsonBody, bad, no_conversation};
 use crate::{
     form::FormKind,
     served::employee,
@@ -51,24 +55,37 @@ pub(super) fn asked(
     let Json(mut body) = sent?;
     let kind = kind(&mut body)?;
     if body.conversation_id.is_empty() {
-        return Err(bad("\"conversation_id\" must name the conversation"));
+        return Err(no_conversation());
     }
     if body.client_trace_id.len() > LONGEST_NAME {
-        let why = format!("\"client_trace_id\" may have {LONGEST_NAME} bytes");
-        return Err(bad(why));
+        return Err(bad(say!(
+            "\"client_trace_id\" may have {LONGEST_NAME} bytes",
+            "\"client_trace_id\" 最多 {LONGEST_NAME} 个字节"
+        )));
     }
     // Only the request of an action confirms one.
     if body.confirmation.is_some() && !matches!(kind, RequestKind::Execute { .. }) {
-        return Err(bad("\"confirmation\" belongs to /steward/actions/execute"));
+        return Err(bad(say!(
+            "\"confirmation\" belongs to /steward/actions/execute",
+            "\"confirmation\" 只用于 /steward/actions/execute"
+        )));
     }
     // One request can choose its path, before all do.
-    let unknown = |_| bad("\"runtime\" must be graph, langgraph or legacy");
+    let unknown = |_| {
+        bad(say!(
+            "\"runtime\" must be graph, langgraph or legacy",
+            "\"runtime\" 必须是 graph、langgraph 或 legacy"
+        ))
+    };
     let runtime = body.runtime.map(|name| name.parse().map_err(unknown));
+    // A request without words shows no language, and has that of its client.
+    let spoken = Lang::current();
+    let client = (body.message.is_empty() && spoken != Lang::default()).then(|| spoken.to_string());
     let beside = RequestExtras {
         base_date: body.base_date,
         attachments: body.attachments,
         context: body.context,
-        lang: body.lang,
+        lang: body.lang.or(client),
     };
     let request = Request::new(kind, &body.conversation_id, &employee(caller));
     let request = request
@@ -89,7 +106,10 @@ pub(super) fn asked(
 impl Body {
     pub(super) fn says(&mut self) -> ApiResult<RequestKind> {
         if self.message.trim().is_empty() {
-            return Err(bad("\"message\" must say what is wanted"));
+            return Err(bad(say!(
+                "\"message\" must say what is wanted",
+                "\"message\" 必须说明想要什么"
+            )));
         }
         Ok(RequestKind::Plan)
     }
@@ -101,7 +121,12 @@ impl Body {
     pub(super) fn executes(&mut self) -> ApiResult<RequestKind> {
         let action = self.action.take();
         Ok(RequestKind::Execute {
-            action: action.ok_or_else(|| bad("\"action\" must name the action"))?,
+            action: action.ok_or_else(|| {
+                bad(say!(
+                    "\"action\" must name the action",
+                    "\"action\" 必须写明操作"
+                ))
+            })?,
             arguments: std::mem::take(&mut self.arguments),
             precheck_ref: self.precheck_ref.take(),
         })

@@ -6,7 +6,7 @@ use fugato::{
 };
 
 use super::{Document, DocumentStatus, Documents, LedgerWrite, WriteKind};
-use crate::form::FormKind;
+use crate::{form::FormKind, reply};
 
 /// A change of the tables.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,8 @@ pub fn conflicts(
             };
             let told = |it: &Document| {
                 let amount = it.fields.get("amount").map(amount_text).unwrap_or_default();
-                let what = text(&it.fields, "category");
+                // The claim's own words: the category is a name of the form.
+                let what = text(&it.fields, "reason");
                 let day = text(&it.fields, "expense_date");
                 let (id, currency) = (&it.id, currency(&it.fields));
                 lang.pick(
@@ -124,7 +125,10 @@ pub(super) fn decide(
     let (application, claim) = (text(fields, "application"), text(fields, "reimbursement"));
     match write.deed {
         WriteKind::Submit => {
-            refuse(&conflicts(documents, FormKind::Application, fields, lang))?;
+            refuse(
+                &conflicts(documents, FormKind::Application, fields, lang),
+                lang,
+            )?;
             let status = DocumentStatus::Submitted;
             let submit = |draft: &Document| Change::Submit {
                 id: draft.id.clone(),
@@ -138,7 +142,10 @@ pub(super) fn decide(
             }),
         },
         WriteKind::Claim => {
-            refuse(&conflicts(documents, FormKind::Reimbursement, fields, lang))?;
+            refuse(
+                &conflicts(documents, FormKind::Reimbursement, fields, lang),
+                lang,
+            )?;
             if !application.is_empty() {
                 valid(&documents.applications, application, lang)?;
             }
@@ -209,7 +216,7 @@ fn restored(documents: &Documents, id: &str, lang: Lang) -> Result<Change, Strin
             }
         }
         form => {
-            refuse(&conflicts(documents, form, fields, lang))?;
+            refuse(&conflicts(documents, form, fields, lang), lang)?;
             let application = text(fields, "application");
             if !application.is_empty() {
                 valid(&documents.applications, application, lang)?;
@@ -251,10 +258,10 @@ fn days(fields: &Fields) -> (&str, &str) {
     (text(fields, "start_date"), text(fields, "end_date"))
 }
 
-fn refuse(conflicts: &[String]) -> Result<(), String> {
+fn refuse(conflicts: &[String], lang: Lang) -> Result<(), String> {
     match conflicts {
         [] => Ok(()),
-        conflicts => Err(conflicts.join("; ")),
+        conflicts => Err(reply::joined(conflicts, lang)),
     }
 }
 
@@ -277,7 +284,7 @@ fn known<'a>(documents: &'a [Document], id: &str, lang: Lang) -> Result<&'a Docu
         let ids: Vec<_> = documents.iter().map(|it| it.id.as_str()).collect();
         let there = match &ids[..] {
             [] => lang.pick("none", "任何单据").to_owned(),
-            ids => ids.join(", "),
+            ids => ids.join(lang.pick(", ", "、")),
         };
         match &ids[..] {
             [] => lang.pick(

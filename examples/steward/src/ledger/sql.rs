@@ -8,7 +8,7 @@ use fugato::{
 use serde_json::{Value, json};
 
 use super::{
-    Document, DocumentStatus, Documents, Ledger, LedgerError, LedgerWrite, Receipt,
+    Document, DocumentStatus, Documents, KeptFile, Ledger, LedgerError, LedgerWrite, Receipt,
     decide::{Change, decide},
 };
 
@@ -278,13 +278,14 @@ impl Table {
             id: format!("{}-{number}", self.letter),
             status: DocumentStatus::of(status),
             fields: fields.collect(),
+            files: vec![],
         })
     }
 }
 
 /// Returns the queries that `documents` reads.
 fn selects(employee: &str) -> [Statement; 3] {
-    let attachments = "SELECT a.reimbursement, a.name FROM attachments a \
+    let attachments = "SELECT a.reimbursement, a.name, a.digest, a.size FROM attachments a \
         JOIN reimbursements r ON r.number = a.reimbursement WHERE r.employee = ? ORDER BY a.reimbursement, a.name";
     [
         APPLICATIONS.select(employee),
@@ -302,13 +303,23 @@ fn documents(found: &[QueryRows]) -> Documents {
         reimbursements: claims.collect(),
     };
     for claim in &mut read.reimbursements {
-        let of_it = |row: &Vec<Cell>| match row.as_slice() {
-            [of, Cell::Text(name)] if *of == number(&claim.id) => Some(json!(name)),
-            _ => None,
-        };
-        let files: Vec<Value> = rows(2).filter_map(of_it).collect();
-        if !files.is_empty() {
-            claim.fields.insert("attachments".into(), files.into());
+        let mut names: Vec<Value> = vec![];
+        for row in rows(2) {
+            let [of, Cell::Text(name), file @ ..] = row.as_slice() else {
+                continue;
+            };
+            if *of != number(&claim.id) {
+                continue;
+            }
+            names.push(json!(name));
+            if let [Cell::Text(digest), Cell::Int(size)] = file {
+                let size = u64::try_from(*size).unwrap_or_default();
+                let file = KeptFile::new(name.clone(), size, digest.clone());
+                claim.files.push(file);
+            }
+        }
+        if !names.is_empty() {
+            claim.fields.insert("attachments".into(), names.into());
         }
     }
     read

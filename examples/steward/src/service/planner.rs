@@ -5,6 +5,7 @@ use fugato::{
     agent::decision::Judge,
     form::Fields,
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
+    state::say,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,11 +36,19 @@ impl RequestPlanner {
     pub(crate) const STAGE: &str = "plan";
 }
 
-const TOLD: &str = "You read requests about business trips and expenses. Split the request into tasks and call \
-     plan_expense_tasks. Copy only what the request says: leave out every field that it does not \
-     name, and never make one up. A trip that shall be kept for later has the goal draft. Ways of \
-     travelling belong into transport and not into reason. If it is about something else, set \
-     off_topic and give no tasks. confidence is how sure you are of the form, from 0 to 1.";
+fn instructions() -> String {
+    say!(
+        "You read requests about business trips and expenses. Split the request into tasks and call \
+         plan_expense_tasks. Copy only what the request says: leave out every field that it does not \
+         name, and never make one up. A trip that shall be kept for later has the goal draft. Ways of \
+         travelling belong into transport and not into reason. If it is about something else, set \
+         off_topic and give no tasks. confidence is how sure you are of the form, from 0 to 1.",
+        "你负责理解有关出差和费用的请求。把请求拆成任务，并调用 plan_expense_tasks。只照抄请求里说到的内容：\
+         没有提到的字段一律不填，也不要编造。先留着以后再办的出差，goal 是 draft。出行方式写在 transport 里，\
+         不写在 reason 里。如果请求与此无关，就设置 off_topic，不给任务。confidence 表示你对表单有多大把握，\
+         从 0 到 1。"
+    )
+}
 
 impl Judge for RequestPlanner {
     type Situation = Situation;
@@ -64,8 +73,10 @@ impl Judge for RequestPlanner {
             },
             "required": ["off_topic", "tasks"],
         });
-        let function = ["plan_expense_tasks", "Says what is to be done."];
-        self.0.question(Self::STAGE, at, TOLD, function, arguments)
+        let says = say!("Says what is to be done.", "说明要办什么。");
+        let function = ("plan_expense_tasks", says);
+        let told = instructions();
+        self.0.question(Self::STAGE, at, &told, function, arguments)
     }
 
     fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, RejectedAnswer> {
@@ -74,7 +85,10 @@ impl Judge for RequestPlanner {
             return Ok(about_documents(at, asked));
         }
         if !called.off_topic && called.tasks.is_empty() {
-            let why = "give at least one task, or set off_topic";
+            let why = say!(
+                "give at least one task, or set off_topic",
+                "至少给出一个任务，或者设置 off_topic"
+            );
             return Err(RejectedAnswer::at("/tasks", why));
         }
         let task = |(nth, said): (usize, Clause)| {

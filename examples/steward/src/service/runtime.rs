@@ -5,6 +5,7 @@ use fugato::{
     agent::decision::Judge,
     form::{Fields, strings},
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
+    state::say,
     words::ShortAnswer,
 };
 use serde::Deserialize as _;
@@ -177,11 +178,14 @@ impl Judge for NextStepJudge {
 
     fn question(&self, at: &Situation) -> (ChatRequest, ToolSchema) {
         let task = at.plan.current();
-        let told = format!(
+        let told = say!(
             "A person works on a form with a program. Call decide_next to say what their words \
              mean: supplement for something about this form, with its fields; confirm to go on \
              with it; cancel to leave it; next for the next form; new_request for something else \
              that they want; unclear if you cannot tell.\nThe form now: {}",
+            "有人在用程序填写表单。调用 decide_next，说明他们的话是什么意思：supplement 表示说的是这张表单的内容，\
+             并给出字段；confirm 表示继续办理；cancel 表示不办了；next 表示下一张表单；new_request 表示另外的要求；\
+             看不出来就用 unclear。\n现在的表单：{}",
             json!({ "form": task.map(|task| task.form), "fields": task.map(|task| &task.fields) }),
         );
         let fields = self.0.schema(task.map(|task| task.form));
@@ -191,7 +195,8 @@ impl Judge for NextStepJudge {
             "properties": { "decision": decision, "fields": fields },
             "required": ["decision"],
         });
-        let function = ["decide_next", "Says what the words mean."];
+        let says = say!("Says what the words mean.", "说明这些话的意思。");
+        let function = ("decide_next", says);
         self.0.question("decide", at, &told, function, arguments)
     }
 
@@ -207,7 +212,10 @@ impl Judge for NextStepJudge {
         let mut fields = at.real(self.0.taken(kind, "/fields", &fields)?);
         join_files(&mut fields, task);
         if fields.is_empty() && form.is_none() {
-            let why = "name at least one field, or choose another decision";
+            let why = say!(
+                "name at least one field, or choose another decision",
+                "至少给出一个字段，或者选择别的 decision"
+            );
             return Err(RejectedAnswer::at("/fields", why));
         }
         Ok(RuntimeDecision::Supplement { fields, form })

@@ -5,6 +5,7 @@ use fugato::{
     agent::decision::Judge,
     form::Fields,
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
+    state::say,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,15 +36,19 @@ impl Judge for Slots {
 
     fn question(&self, at: &Situation) -> (ChatRequest, ToolSchema) {
         let form = form_of(at);
-        let told = format!(
+        let told = say!(
             "A person fills in a form. Call fill_expense_fields with the fields that their words \
              name, and with no others.\nThe form is {}.",
+            "有人在填写表单。调用 fill_expense_fields，只填他们的话里提到的字段。\n表单是 {}。",
             json!(form)
         );
         let fields = self.0.schema(form);
         let arguments =
             json!({ "type": "object", "properties": { "fields": fields }, "required": ["fields"] });
-        let function = ["fill_expense_fields", "Fills in fields."];
+        let function = (
+            "fill_expense_fields",
+            say!("Fills in fields.", "填写字段。"),
+        );
         self.0.question("slots", at, &told, function, arguments)
     }
 

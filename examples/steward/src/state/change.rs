@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     ActionResult, Approval, Flow, Intent, PlanTask, Request, RequestExtras, Runtime,
-    RuntimeDecision, SlotDecision, Steward, WorkStatus,
+    RuntimeDecision, SlotDecision, Steward, TaskPlan, WorkStatus,
 };
 use crate::{files::Attachment, form::FormKind, ledger::Document};
 
@@ -23,6 +23,14 @@ use crate::{files::Attachment, form::FormKind, ledger::Document};
 pub enum Update {
     /// A request begins; what belonged to another one is forgotten.
     Requested(Box<Request>),
+    /// A client that keeps the conversation itself told what was said before, and this is the plan
+    /// to which that has come.
+    Recalled {
+        /// What was said.
+        history: Vec<Message>,
+        /// The plan.
+        plan: TaskPlan,
+    },
     /// Its words are clean.
     Prepared {
         /// The words.
@@ -123,6 +131,9 @@ impl GraphOutput {
 pub(super) fn apply(state: &mut Steward, update: Update) {
     match update {
         Update::Requested(request) => requested(state, *request),
+        Update::Recalled { history, plan } => {
+            (state.history, state.steward_state) = (history, plan);
+        }
         Update::Prepared {
             message,
             client_trace_id,
@@ -303,7 +314,10 @@ fn declined(state: &mut Steward) {
     let at = state
         .next_step()
         .map_or_else(String::new, |call| call.name.clone());
-    let why = "the person did not agree".to_owned();
+    let why = state
+        .lang()
+        .pick("the person did not agree", "本人没有同意");
+    let why = why.to_owned();
     state.action_result = Some(ActionResult {
         action: at.clone(),
         outcome: "cancelled".to_owned(),

@@ -1,7 +1,10 @@
 //! The requests to the steward.
 use std::str::FromStr;
 
-use fugato::form::{Fields, day};
+use fugato::{
+    form::{Fields, day},
+    state::{Lang, say},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,12 +52,20 @@ pub struct RequestExtras {
 }
 
 impl RequestExtras {
-    /// Returns the value itself if its base date is empty or a valid day, or else the error text.
-    pub(crate) fn checked(self) -> Result<Self, &'static str> {
-        if self.base_date.is_empty() || day(&self.base_date).is_some() {
-            return Ok(self);
+    /// Returns the value itself if its base date is empty or a valid day and its language is spoken
+    /// here, or else the error text.
+    pub(crate) fn checked(self) -> Result<Self, String> {
+        let lang = self.lang.as_deref().map(str::parse::<Lang>);
+        if !self.base_date.is_empty() && day(&self.base_date).is_none() {
+            return Err(say!(
+                "\"base_date\" must be a day such as 2026-03-02",
+                "\"base_date\" 必须是日期，例如 2026-03-02"
+            ));
         }
-        Err("\"base_date\" must be a day such as 2026-03-02")
+        match lang {
+            Some(Err(unknown)) => Err(unknown.to_string()),
+            _ => Ok(self),
+        }
     }
 }
 
@@ -140,7 +151,10 @@ pub enum Runtime {
 
 /// There is no such path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("STEWARD_AGENT_RUNTIME is {given:?}; allowed are graph, langgraph and legacy")]
+#[error("{}", say!(
+    "STEWARD_AGENT_RUNTIME is {given:?}; allowed are graph, langgraph and legacy",
+    "STEWARD_AGENT_RUNTIME 是 {given:?}；可选的有 graph、langgraph 和 legacy"
+))]
 pub struct UnknownRuntime {
     /// The value that was given.
     pub given: String,

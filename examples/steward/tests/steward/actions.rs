@@ -343,9 +343,13 @@ async fn stw_t21_drafts_links_and_attachments_are_really_written() {
     claim["application"] = json!("A-1");
     claim["attachments"] = json!(["发票.pdf", "行程单.pdf"]);
     let applied = |status| json!([{ "id": "A-1", "status": status, "fields": trip() }]);
-    let claimed = json!([{ "id": "R-1", "status": "draft", "fields": claim }]);
+    let there = stage.documents().await;
+    let files = &there.reimbursements[0].files;
+    let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["发票.pdf", "行程单.pdf"]);
+    let claimed = json!([{ "id": "R-1", "status": "draft", "fields": claim, "files": files }]);
     let expected = json!({ "applications": applied("draft"), "reimbursements": claimed });
-    assert_eq!(json!(stage.documents().await), expected);
+    assert_eq!(json!(there), expected);
     // Handing the same in makes the draft the application, and no second one.
     stage.chat(TRIP).await;
     stage.agree().await;

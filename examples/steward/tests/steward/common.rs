@@ -63,8 +63,7 @@ impl Deref for StewardFixture {
 /// The uploaded files, in a folder that goes with the last stage.
 #[derive(Clone)]
 pub(crate) struct Files {
-    #[expect(dead_code, reason = "the folder is removed with it")]
-    folder: Arc<TempDir>,
+    pub(crate) folder: Arc<TempDir>,
     pub(crate) store: FileStore,
     /// True if a file that is named in a test is uploaded before.
     uploads_named: bool,

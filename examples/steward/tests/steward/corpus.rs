@@ -1,5 +1,10 @@
 //! Requests as employees type them, in both languages: what is understood, what is refused, and
 //! what is never written.
+use fugato::{cli::Lang, stream::card_text};
+use fugato_testkit::{
+    Scripted, ScriptedReply,
+    language::{foreign, foreign_in_request},
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -33,20 +38,6 @@ struct Case {
     wrote: Option<Vec<String>>,
 }
 
-fn is_han(c: char) -> bool {
-    ('\u{4e00}'..='\u{9fff}').contains(&c)
-}
-
-/// Returns words of the other language that the person did not type.
-fn foreign(said: &str, typed: &str) -> Option<String> {
-    if typed.chars().any(is_han) {
-        let words = said.split(|c: char| !(c.is_ascii_alphabetic() || c == ' ' || c == '\''));
-        let sentence = |part: &&str| part.split_whitespace().count() > 2 && !typed.contains(*part);
-        return words.map(str::trim).find(sentence).map(str::to_owned);
-    }
-    said.chars().find(|c| is_han(*c)).map(String::from)
-}
-
 /// Returns each text below a value.
 fn texts(value: &Value, into: &mut String) {
     match value {
@@ -72,10 +63,27 @@ fn lacking(expected: &Map<String, Value>, found: &Value) -> Vec<String> {
     expected.iter().filter_map(differs).collect()
 }
 
+/// Returns words of another language in what a model is asked about the words of a case.
+async fn prompted(case: &Case, lang: Lang, typed: &str) -> Option<String> {
+    // It has no answers, so that the rules decide.
+    let model = Scripted::new(Vec::<ScriptedReply>::new());
+    let stage = StewardFixture::modelled(model.clone()).await;
+    let words = case.turns.iter().filter(|turn| !turn.starts_with('@'));
+    for turn in words {
+        stage.chat(turn).await;
+    }
+    let asked = model.requests();
+    let mut asked = asked.iter();
+    let found = asked.find_map(|request| foreign_in_request(lang, request, typed));
+    found.map(|words| format!("a model is asked with {words:?}"))
+}
+
 /// Returns what is wrong with what came of a case.
 async fn wrong(case: &Case) -> Vec<String> {
     let stage = StewardFixture::without_files().await;
     let (mut wrong, mut last) = (Vec::new(), Value::Null);
+    let typed = case.turns.concat();
+    let lang = Lang::of(&typed);
     for turn in &case.turns {
         last = match turn.as_str() {
             "@yes" if stage.shown().await.is_none() => {
@@ -91,11 +99,11 @@ async fn wrong(case: &Case) -> Vec<String> {
         };
         let mut said = String::new();
         texts(&last["reply"], &mut said);
-        for part in ["title", "summary"] {
-            texts(&last["pending_interrupt"]["prompt"][part], &mut said);
-        }
-        wrong.extend(foreign(&said, &case.turns.concat()).map(|words| format!("says {words:?}")));
+        // The card as a terminal and a chat client show it.
+        said.extend(stage.pending().await.map(|card| card_text(&card)));
+        wrong.extend(foreign(lang, &said, &typed).map(|words| format!("says {words:?}")));
     }
+    wrong.extend(prompted(case, lang, &typed).await);
     let prompt = &last["pending_interrupt"]["prompt"];
     let mut shown = String::new();
     texts(&last["reply"], &mut shown);

@@ -112,6 +112,13 @@ fn with_files(
         .random(8)
 }
 
+/// Runs the simulation without a fault and with eight choices of them, for each durability.
+async fn ends_alike(simulation: CrashSim<Steward>) -> Result<(), Failure> {
+    let report = simulation.singles(false).share(1).run().await?;
+    assert_eq!(report.cases, 3 * (1 + 8), "{report}");
+    Ok(())
+}
+
 fn chat(message: &str) -> [Request; 1] {
     [asked(RequestKind::Chat, message).trace("r1")]
 }
@@ -148,14 +155,7 @@ async fn stw_t10_k24_27_a_precheck_and_its_submit_wherever_they_die() -> Result<
 
 #[tokio::test]
 async fn k24_a_model_a_trip_and_a_crash() -> Result<(), Failure> {
-    let report = simulation(graph::target, Some(Steady), chat(TRIP))
-        .singles(false)
-        .share(1)
-        .run()
-        .await?;
-    // Without a fault and with eight choices of them, for each durability.
-    assert_eq!(report.cases, 3 * (1 + 8), "{report}");
-    Ok(())
+    ends_alike(simulation(graph::target, Some(Steady), chat(TRIP))).await
 }
 
 /// Returns the folder of a process: a copy of the files that were uploaded, in which it is the only
@@ -185,23 +185,10 @@ async fn k24_a_claim_is_kept_once_on_the_legacy_path_too() -> TestResult {
         let nth = processes.fetch_add(1, Ordering::SeqCst);
         copied(&uploaded, &own.join(nth.to_string()))
     };
-    let report = with_files(legacy, None, chat(CLAIM), files)
-        .singles(false)
-        .share(1)
-        .run()
-        .await?;
-    assert_eq!(report.cases, 3 * (1 + 8), "{report}");
-    Ok(())
+    Ok(ends_alike(with_files(legacy, None, chat(CLAIM), files)).await?)
 }
 
 #[tokio::test]
 async fn k24_a_trip_is_handed_in_once_on_the_legacy_path_too() -> Result<(), Failure> {
-    let report = simulation(legacy, None, chat(TRIP))
-        .singles(false)
-        .share(1)
-        .run()
-        .await?;
-    // Without a fault and with eight choices of them, for each durability.
-    assert_eq!(report.cases, 3 * (1 + 8), "{report}");
-    Ok(())
+    ends_alike(simulation(legacy, None, chat(TRIP))).await
 }

@@ -1,7 +1,11 @@
 //! The endpoints over their wire.
 use std::sync::atomic::Ordering;
 
-use axum::{Router, http::StatusCode};
+use axum::{
+    Router,
+    body::Body,
+    http::{Request, StatusCode},
+};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::axum::{AccessDenied, AgentRoutes, AllowAll, Caller, Page, Parts, Tenant};
 use fugato_testkit::assert_contains;
@@ -15,6 +19,7 @@ use steward::{
     },
     served::ServedSteward,
 };
+use tower::ServiceExt as _;
 
 use crate::common::{StewardFixture, TODAY, TRIP, TestResult, of, trip};
 
@@ -281,9 +286,138 @@ async fn stw_21_an_attachment_is_a_real_file() -> TestResult {
         documents.reimbursements[0].fields["attachments"],
         json!(["receipt.pdf"])
     );
-    let digest = kept["digest"].as_str().ok_or("a digest")?;
-    assert_eq!(stage.files.store.read(digest).await?, b"%PDF-1.4 taxi");
+    let link = kept["link"].as_str().ok_or("a link")?;
+    let (status, fetched) = wire.send("GET", link, &json!({})).await;
+    assert_eq!((status, &*fetched), (StatusCode::OK, "%PDF-1.4 taxi"));
+    Ok(())
+}
 
+/// A file is fetched by its owner, while it waits and after it was written, and by nobody else.
+#[tokio::test]
+async fn stw_21_only_its_owner_fetches_an_attachment() -> TestResult {
+    let office = ByCaller::new().await;
+    let (ann, bob) = (Some("firm/ann"), Some("firm/bob"));
+    let fetch = async |who: Option<&str>, path: &str| {
+        let request = Request::get(path).header("x-who", who.unwrap_or_default());
+        let request = request.body(Body::empty())?;
+        let (head, body) = office.0.clone().oneshot(request).await?.into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await?;
+        Ok::<_, fugato::BoxError>((head, body.to_vec()))
+    };
+    let (name, content) = ("发票 \"1\".pdf", b"%PDF-1.4 \xff\xfe taxi");
+    let upload = json!({ "conversation_id": "c1", "name": name, "content": BASE64_STANDARD.encode(content) });
+    let (_, kept) = office.ask(ann, "/steward/attachments", &upload).await;
+    let link = kept["link"].as_str().ok_or("a link")?.to_owned();
+    let digest = kept["digest"].as_str().ok_or("a digest")?.to_owned();
+    let whole = format!("/steward/attachments/{digest}");
+    let claim = json!({
+        "expense_date": "2026-02-20", "category": "transport", "amount": 86.5,
+        "reason": "taxi", "attachments": [name],
+    });
+    let claim = json!({
+        "conversation_id": "c1", "client_trace_id": "r1", "action": "create_reimbursement_draft",
+        "arguments": claim, "base_date": TODAY,
+    });
+    for is_written in [false, true] {
+        if is_written {
+            let execute = "/steward/actions/execute";
+            let (_, waits) = office.ask(ann, execute, &claim).await;
+            let prompt = &waits["pending_interrupt"]["prompt"];
+            assert_eq!(prompt["files"], json!([kept]), "{waits}");
+            assert_contains(&prompt["summary"], &link);
+            let (_, done) = office
+                .ask(ann, execute, &confirmed(claim.clone(), &waits))
+                .await;
+            assert_eq!(done["outcome"], "succeeded", "{done}");
+            let (_, list) = fetch(ann, "/steward/documents").await?;
+            let list: Value = serde_json::from_slice(&list)?;
+            assert_eq!(
+                list["reimbursements"][0]["files"][0]["link"], link,
+                "{list}"
+            );
+            let (_, waiting) = fetch(ann, "/steward/attachments?conversation_id=c1").await?;
+            assert_eq!(waiting, b"{\"files\":[]}");
+        }
+        for path in [&link, &whole] {
+            let (head, body) = fetch(ann, path).await?;
+            assert_eq!(
+                (head.status, &*body),
+                (StatusCode::OK, &content[..]),
+                "{path}"
+            );
+            for (name, value) in [
+                ("content-type", "application/pdf"),
+                (
+                    "content-disposition",
+                    "attachment; filename=\"________1_.pdf\"; filename*=UTF-8''%E5%8F%91%E7%A5%A8%20%221%22.pdf",
+                ),
+                ("x-content-type-options", "nosniff"),
+                ("content-security-policy", "sandbox"),
+                ("cache-control", "private, no-store"),
+            ] {
+                assert_eq!(head.headers[name], value, "{name}");
+            }
+            let (head, body) = fetch(bob, path).await?;
+            assert_eq!(head.status, StatusCode::NOT_FOUND);
+            assert!(!String::from_utf8_lossy(&body).contains("发票"));
+        }
+    }
+    for id in [
+        "0",
+        "..%2F..%2Fsteward.db",
+        &"0".repeat(64),
+        &"0".repeat(5000),
+    ] {
+        let (head, _) = fetch(ann, &format!("/steward/attachments/{id}")).await?;
+        assert_eq!(head.status, StatusCode::NOT_FOUND, "{id}");
+    }
+    // What was changed on the disk is not passed off as what was agreed to.
+    let path = office.1.files.folder.path().join("kept").join(&digest);
+    std::fs::write(path, "%PDF-1.4 another")?;
+    let (head, body) = fetch(ann, &link).await?;
+    assert_eq!(head.status, StatusCode::GONE);
+    assert_contains(&String::from_utf8_lossy(&body).into_owned(), "发票");
+    Ok(())
+}
+
+/// Where no file can be kept, that is said, no card names it, and nothing is written without it.
+#[tokio::test]
+async fn stw_21_a_file_that_cannot_be_kept_is_on_no_card_and_in_no_document() -> TestResult {
+    let (wire, stage) = Wire::new().await;
+    let folder = stage.files.folder.path().to_owned();
+    let content = BASE64_STANDARD.encode(b"%PDF-1.4 taxi");
+    let upload = || json!({ "name": "receipt.pdf", "content": content });
+    let claim = json!({
+        "expense_date": "2026-02-20", "category": "transport", "amount": 86.5,
+        "reason": "taxi", "attachments": ["receipt.pdf"],
+    });
+    let claimed = |trace: &str| json!({ "client_trace_id": trace, "action": "create_reimbursement_draft", "arguments": claim, "base_date": TODAY });
+    // The folder of files that wait cannot be made.
+    std::fs::write(folder.join("open"), "no folder")?;
+    let (status, refused) = wire.post("attachments", upload()).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{refused}");
+    assert_contains(&refused["error"]["message"], "folder of the attachments");
+    let (_, blocked) = wire.post("actions/execute", claimed("r1")).await;
+    assert_eq!(blocked["outcome"], "blocked", "{blocked}");
+    assert_contains(&blocked["message"], "no file receipt.pdf");
+    std::fs::remove_file(folder.join("open"))?;
+    // The folder of files that are kept cannot be made.
+    wire.post("attachments", upload()).await;
+    std::fs::write(folder.join("kept"), "no folder")?;
+    let (_, waits) = wire.post("actions/execute", claimed("r2")).await;
+    let (_, failed) = wire
+        .post("actions/execute", confirmed(claimed("r2"), &waits))
+        .await;
+    assert_eq!(failed["outcome"], "failed", "{failed}");
+    assert_contains(&failed["message"], "nothing is written");
+    assert_eq!(stage.tried(), 0);
+    // Nothing was lost: the same file is written when there is room.
+    std::fs::remove_file(folder.join("kept"))?;
+    let (_, waits) = wire.post("actions/execute", claimed("r3")).await;
+    let (_, done) = wire
+        .post("actions/execute", confirmed(claimed("r3"), &waits))
+        .await;
+    assert_eq!(done["outcome"], "succeeded", "{done}");
     Ok(())
 }
 

@@ -210,7 +210,7 @@ async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
     let request = asked(RequestKind::Chat, TRIP).trace("r1");
     let answer = stage.ask(request.clone()).await.unwrap();
     assert_eq!(answer["runtime"], "legacy", "{answer}");
-    assert_contains(&answer["fallback_reason"], "there is no model");
+    assert_contains(&answer["fallback_reason"], "没有模型");
     let reason = stage.state().await.fallback_reason.clone();
     assert!(reason.is_some());
     assert_eq!(asked_fields(&answer), &trip());

@@ -137,7 +137,7 @@ async fn stw_t20_31_w1_a_foreign_call_is_traced_and_degrades() {
         let plan = stage.plan(TRIP).await;
         assert_eq!(plan["planning_source"], "rule", "{plan}");
         assert_eq!(plan["model_call_traces"][0]["outcome"], "foreign_format");
-        assert_contains(&plan["fallback_reason"], "another form");
+        assert_contains(&plan["fallback_reason"], "调用形式");
         assert_eq!(plan["tasks"][0]["fields"], trip());
         assert_eq!(model.requests().len(), 1);
     }

@@ -133,7 +133,7 @@ async fn stw_10_preparing_cleans_and_writes_nothing() {
 async fn stw_t3_without_a_model_the_rules_plan_and_say_why() {
     let plan = StewardFixture::new().await.plan(TRIP).await;
     assert_eq!(plan["planning_source"], "rule");
-    assert_eq!(plan["fallback_reason"], "there is no model");
+    assert_eq!(plan["fallback_reason"], "没有模型");
     assert_eq!(plan["model_call_traces"], json!([]));
 }
 

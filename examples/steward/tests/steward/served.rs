@@ -1,7 +1,10 @@
 //! The rows of the requirements through the program as it is served: from words and actions over
 //! HTTP to documents, through the death of a process, and with models that misbehave.
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use fugato_testkit::{ModelAnswer, ModelServer, Server, TestProgram, assert_contains};
+use fugato::cli::Lang;
+use fugato_testkit::{
+    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, language::foreign,
+};
 use serde_json::{Value, json};
 
 use crate::common::{TODAY, TRIP, of, trip};
@@ -46,8 +49,14 @@ impl ProgramServer {
     }
 
     async fn send(&self, request: (&str, &str), body: &Value) -> (u16, Value) {
+        self.spoken("en", request, body).await
+    }
+
+    /// Sends a request of a client with this language.
+    async fn spoken(&self, lang: &str, request: (&str, &str), body: &Value) -> (u16, Value) {
         let body = body.to_string();
-        let came = Server::ask(self.server.address(), request, &[], &body).await;
+        let headers = [("accept-language", lang.to_owned())];
+        let came = Server::ask(self.server.address(), request, &headers, &body).await;
         let (status, text) = came.unwrap();
         (
             status,
@@ -121,7 +130,7 @@ async fn stw_served_words_become_plans_fields_and_decisions() {
             .await;
         assert_eq!(plan["runtime"], runtime, "{plan}");
         assert_eq!(plan["planning_source"], "rule");
-        assert_eq!(plan["fallback_reason"], "there is no model");
+        assert_eq!(plan["fallback_reason"], "没有模型");
         assert_eq!(plan["tasks"][0]["fields"]["reason"], "拜访客户");
         let missing = json!(["start_date", "end_date", "estimated_amount"]);
         assert_eq!(plan["missing_fields"], missing);
@@ -150,6 +159,28 @@ async fn stw_served_words_become_plans_fields_and_decisions() {
         assert_eq!(doubt["pending_interrupt"], Value::Null);
         let other = served.says("plans", "今天天气怎么样？").await;
         assert_eq!(other["off_topic"], true, "{other}");
+        // A single request chooses its path before all do.
+        let mut chosen = said(TRIP);
+        chosen["runtime"] = json!("legacy");
+        assert_eq!(served.post("plans", chosen).await.1["runtime"], "legacy");
+        if runtime == "graph" {
+            let told = served.program.ok(&["--thread", "c1", "trace"]);
+            assert_contains(
+                &told,
+                [
+                    "prepare_context",
+                    "detect_model_intent",
+                    "rule_fallback",
+                    "attach_action_steps",
+                    "slot_prepare_context",
+                    "slot_tool_decision",
+                    "runtime_memory_context",
+                    "runtime_action_decision",
+                    "flow_guard",
+                    "response_adapter",
+                ],
+            );
+        }
     }
     assert_eq!(slots[0], slots[1]);
     let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
@@ -164,6 +195,12 @@ async fn stw_served_actions_are_checked_agreed_to_and_done_once() {
     let served = ProgramServer::new(&[]);
     let unknown = served.does(action_of("x1", "pay_everybody", &trip())).await;
     assert_eq!(unknown["outcome"], "rejected", "{unknown}");
+    let (_, allowed) = unknown["message"]
+        .as_str()
+        .unwrap()
+        .split_once("allowed are ")
+        .unwrap();
+    assert_eq!(allowed.split(", ").count(), 13, "{unknown}");
     let mut part = trip();
     part["transport"].take();
     let missing = served
@@ -294,6 +331,10 @@ async fn stw_served_models_understand_and_never_agree() {
         assert_eq!(plan["tasks"][0]["fields"], trip(), "the reason is clean");
         let steps = actions(&plan["action_steps"]);
         assert_eq!(steps.last(), Some(&"save_application_draft"));
+        // What is certain is decided without it.
+        let decided = served.says("runtime-decisions", "继续").await;
+        assert_eq!(decided["planning_source"], "rule", "{decided}");
+        assert_eq!(decided["model_call_traces"], json!([]), "{decided}");
         let answer = served.get("/threads/c1/history").await.to_string();
         assert!(!answer.contains("Bearer"), "no key is in the log");
     }
@@ -327,6 +368,249 @@ async fn stw_served_models_understand_and_never_agree() {
         let shown = view["timeline"].to_string();
         assert!(!shown.contains("approved"), "{shown}");
     }
+}
+
+/// Returns requests that are refused or checked, each with its path.
+fn refused_requests() -> Vec<(&'static str, Value)> {
+    let execute = "/steward/actions/execute";
+    let act = |trace: &str, action: &str, arguments: Value| {
+        let mut body = action_of(trace, action, &arguments);
+        body["conversation_id"] = json!(format!("c-{trace}"));
+        body
+    };
+    let changed = |field: &str, value: Value| {
+        let mut fields = trip();
+        fields[field] = value;
+        fields
+    };
+    let claim = json!({
+        "expense_date": "2026-02-20", "category": "transport", "amount": 86.5,
+        "reason": "86", "attachments": ["none.pdf"],
+    });
+    let link = json!({ "reimbursement": "R-77", "application": "A-88" });
+    let mut unchecked = act("x6", "submit_application", trip());
+    unchecked["precheck_ref"] = json!("p");
+    let upload = |name: &str, content: &str| json!({ "conversation_id": "c1", "name": name, "content": content });
+    vec![
+        (execute, act("x1", "pay_everybody", trip())),
+        (
+            execute,
+            act(
+                "x2",
+                "save_application_draft",
+                changed("transport", json!(null)),
+            ),
+        ),
+        (
+            execute,
+            act(
+                "x3",
+                "save_application_draft",
+                changed("transport", json!("rocket")),
+            ),
+        ),
+        (
+            execute,
+            act(
+                "x4",
+                "save_application_draft",
+                changed("estimated_amount", json!(1e9)),
+            ),
+        ),
+        (execute, act("x5", "submit_application", trip())),
+        (execute, unchecked),
+        (execute, act("x7", "create_reimbursement_draft", claim)),
+        (execute, act("x8", "link_existing_application", link)),
+        (
+            execute,
+            act("x9", "withdraw_document", json!({ "document": "A-9" })),
+        ),
+        (
+            execute,
+            act("x10", "run_duplicate_precheck", json!({ "form": "link" })),
+        ),
+        (execute, act("x11", "run_duplicate_precheck", json!({}))),
+        (execute, act("", "save_application_draft", trip())),
+        (execute, json!({ "conversation_id": "c1" })),
+        ("/steward/plans", json!({ "conversation_id": "c1" })),
+        ("/steward/plans", json!({ "message": "1" })),
+        (
+            "/steward/plans",
+            json!({ "conversation_id": "c1", "message": "1", "lang": "fr" }),
+        ),
+        (
+            "/steward/plans",
+            json!({ "conversation_id": "c1", "message": "1", "runtime": "x" }),
+        ),
+        (
+            "/steward/plans",
+            json!({ "conversation_id": "c1", "message": "1", "base_date": "soon" }),
+        ),
+        ("/steward/attachments", upload("r.pdf", "?")),
+        ("/steward/attachments", upload("r.pdf", "AAAA")),
+        ("/steward/attachments", upload("../r.pdf", "AAAA")),
+        ("/steward/attachments", upload("r.pdf", "")),
+    ]
+}
+
+/// What an action or an upload comes to is told in the language of the client, and a card is whole
+/// in that of its conversation.
+#[tokio::test]
+async fn stw_served_every_door_speaks_the_language_of_its_client() {
+    let served = ProgramServer::new(&[]);
+    for (path, body) in refused_requests() {
+        for (name, lang) in [("en-GB,en;q=0.9", Lang::En), ("zh-CN", Lang::Zh)] {
+            let mut body = body.clone();
+            if let Some(id) = body["conversation_id"].as_str() {
+                body["conversation_id"] = json!(format!("{id}-{lang}"));
+            }
+            let (status, answer) = served.spoken(name, ("POST", path), &body).await;
+            let told = [
+                &answer["error"]["message"],
+                &answer["message"],
+                &answer["reply"],
+            ];
+            let told: String = told.into_iter().filter_map(Value::as_str).collect();
+            assert!(!told.is_empty(), "{status} {body}: {answer}");
+            assert_eq!(
+                foreign(lang, &told, &body.to_string()),
+                None,
+                "{body}: {told}"
+            );
+            assert!(
+                Lang::of(&told) == lang || lang == Lang::En,
+                "{body}: {told}"
+            );
+        }
+    }
+}
+
+/// Words that show no language leave the conversation in its own, and a card at the terminal has no
+/// raw names.
+#[tokio::test]
+async fn stw_served_a_card_stays_in_the_language_of_its_conversation() {
+    let served = ProgramServer::new(&[]);
+    for words in [TRIP.trim_end_matches("，预算1200元"), "¥1200"] {
+        let body = json!({ "thread": "c9", "text": words, "base_date": TODAY });
+        served.send(("POST", "/sse/react"), &body).await;
+    }
+    let card = served.program.ok(&["--thread", "c9", "card"]);
+    assert_eq!(foreign(Lang::Zh, &card, ""), None, "{card}");
+    for raw in ["train", "transport:"] {
+        assert!(!card.contains(raw), "{card}");
+    }
+    assert_contains(&card, "交通方式: 火车");
+}
+
+/// A person changes a card by words at the terminal, as on the page.
+#[test]
+fn stw_served_words_under_a_card_change_it_at_the_terminal() {
+    for (lang, wish, change, shown) in [
+        ("zh", TRIP, "预算改成1500元", "预计金额: 1500 CNY"),
+        (
+            "en",
+            "Apply for a trip to Shanghai from 2054-03-02 to 2054-03-05 by train to visit a client, budget 1200 yuan",
+            "make it 1500 yuan",
+            "estimated amount: 1500 CNY",
+        ),
+    ] {
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+        let wish = wish.replace("3月", "2054年3月");
+        program.run(&["--lang", lang, "say", &wish]);
+        let told = program.run(&["--lang", lang, "say", change]).told();
+        assert_contains(&told, shown);
+    }
+}
+
+/// The attachments of documents are listed and copied at the command line, and overwrite nothing.
+#[test]
+fn stw_served_attachments_are_copied_by_a_command() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    let receipt = program.path("receipt.pdf");
+    std::fs::write(&receipt, "%PDF-1.4 taxi").unwrap();
+    assert_contains(&program.ok(&["attachments"]), "there are no attachments");
+    let words = format!(
+        "Reimburse my taxi 86.50 yuan from yesterday, {}",
+        receipt.display()
+    );
+    program.ok(&["say", "--yes", &words]);
+    let listed = program.ok(&["attachments", "r-1"]);
+    assert_contains(&listed, "R-1: receipt.pdf (13 B) /steward/attachments/");
+    let asked = program.ok(&["say", "list my claims"]);
+    let link = listed.trim().rsplit(' ').next().unwrap();
+    assert_contains(&asked, link);
+    let out = program.path("out");
+    std::fs::create_dir(&out).unwrap();
+    let to = out.display().to_string();
+    program.ok(&["attachments", "--to", &to]);
+    let copied = std::fs::read_to_string(out.join("receipt.pdf")).unwrap();
+    assert_eq!(copied, "%PDF-1.4 taxi");
+    std::fs::write(out.join("receipt.pdf"), "mine").unwrap();
+    let again = program.err(&["--lang", "zh", "attachments", "--to", &to]);
+    assert_contains(&again, "无法写入");
+    assert_eq!(
+        std::fs::read_to_string(out.join("receipt.pdf")).unwrap(),
+        "mine"
+    );
+    assert_contains(
+        &program.err(&["attachments", "R-9"]),
+        "you have no document R-9",
+    );
+}
+
+/// A client of OpenAI's protocol that keeps the conversation itself goes on with it: what was said
+/// before counts, and what was done before is not done again.
+#[tokio::test]
+async fn stw_served_what_a_client_says_was_said_before_counts() {
+    let served = ProgramServer::new(&[]);
+    let says = async |lines: &[(&str, &str)]| {
+        let messages: Vec<_> = lines
+            .iter()
+            .map(|(role, content)| json!({ "role": role, "content": content }))
+            .collect();
+        let body = json!({ "model": "steward", "messages": messages });
+        let came = served.send(("POST", "/v1/chat/completions"), &body).await.1;
+        let said = came["choices"][0]["message"]["content"].as_str();
+        said.unwrap_or_else(|| panic!("{came}")).to_owned()
+    };
+    for (first, then, shown) in [
+        (
+            "申请出差去上海拜访客户，坐火车",
+            "2054年3月2日到3月5日，预算1200元",
+            ["目的地: 上海", "开始日期: 2054-03-02", "预计金额: 1200 CNY"],
+        ),
+        (
+            "Apply for a trip to Shanghai by train to visit a client",
+            "from 2054-03-02 to 2054-03-05, budget 1200 yuan",
+            [
+                "destination: Shanghai",
+                "start date: 2054-03-02",
+                "estimated amount: 1200 CNY",
+            ],
+        ),
+    ] {
+        let user = ("user", first);
+        let asked = says(&[user]).await;
+        let card = says(&[user, ("assistant", &asked), ("user", then)]).await;
+        for line in shown {
+            assert_contains(&card, line);
+        }
+        let done = [
+            user,
+            ("assistant", asked.as_str()),
+            ("user", then),
+            ("assistant", card.as_str()),
+            ("user", "yes"),
+            ("assistant", "Done: A-1"),
+        ];
+        let more = ("user", "Reimburse my taxi 20 yuan from yesterday");
+        let next = says(&[&done[..], &[more]].concat()).await;
+        assert!(!next.contains("2054"), "{next}");
+    }
+    assert_eq!(
+        served.get("/steward/documents").await["applications"],
+        json!([])
+    );
 }
 
 /// An operator who goes back to the legacy path says why, and the log of the work has it.
