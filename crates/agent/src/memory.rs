@@ -19,4 +19,4 @@ pub use day::log_once;
 pub use forget::forget;
 pub use person::{PERSON_UNKNOWN, recall_person, save_person};
 pub use recall::recall;
-pub use remember::{REMEMBERED, remember, to_remember};
+pub use remember::{REMEMBERED, remember, to_quote, to_remember};

@@ -18,6 +18,7 @@ use crate::{Server, TestProgram};
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
+    heard: Arc<Mutex<Vec<Value>>>,
 }
 
 /// The answer of a [`ModelServer`] to one request.
@@ -39,6 +40,23 @@ impl ModelAnswer {
         let delta = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
         let end =
             json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": finish_reason }] });
+        Self::new(
+            200,
+            format!("data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n"),
+        )
+    }
+
+    /// Creates a streamed answer that calls these tools, each with its arguments; the ids are `call-1`
+    /// and so on.
+    pub fn calls(calls: &[(&str, Value)]) -> Self {
+        let calls = calls.iter().enumerate().map(|(at, (name, arguments))| {
+            let function = json!({ "name": name, "arguments": arguments.to_string() });
+            json!({ "index": at, "id": format!("call-{}", at + 1), "function": function })
+        });
+        let calls: Vec<_> = calls.collect();
+        let delta = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": calls } }] });
+        let end =
+            json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
         Self::new(
             200,
             format!("data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n"),
@@ -84,21 +102,56 @@ impl ModelServer {
     pub fn deciding(answer: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let address = listener.local_addr().expect("it has an address");
-        let answer = Arc::new(answer);
+        let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let asked = heard.clone();
+        let answer = Arc::new(move |request: &Value| {
+            let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.push(request.clone());
+            answer(request)
+        });
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let answer = answer.clone();
                 thread::spawn(move || serve(stream, &*answer));
             }
         });
-        Self { address }
+        Self { address, heard }
+    }
+
+    /// Returns the bodies of the requests so far, oldest first.
+    pub fn heard(&self) -> Vec<Value> {
+        let heard = self.heard.lock();
+        heard.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the texts of the messages of each request so far, one after another.
+    pub fn prompts(&self) -> Vec<String> {
+        let text = |request: &Value| {
+            let messages = request["messages"].as_array().into_iter().flatten();
+            let texts = messages.filter_map(|message| message["content"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        };
+        self.heard().iter().map(text).collect()
+    }
+
+    /// Returns all that a run of a program says that asks this server; it must end well.
+    #[track_caller]
+    pub fn run(&self, program: &TestProgram, args: &[&str]) -> String {
+        let url = self.url();
+        let named = ["--base-url", &url, "--model", "mini"];
+        let ran = program.run(&[&named[..], args].concat());
+        assert!(ran.well, "{args:?}: {ran:?}");
+        ran.told()
     }
 
     /// Returns the address of a server that does not exist: no process listens there.
     pub fn closed() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let address = listener.local_addr().expect("it has an address");
-        Self { address }
+        Self {
+            address,
+            heard: Arc::default(),
+        }
     }
 
     /// Returns servers that refuse the key, do not know the model, and are not there; each with
@@ -140,13 +193,7 @@ impl ModelServer {
     /// Serves a program whose model answers `text`, sends it this conversation, and returns the
     /// status, and the bodies of the requests that the model got.
     fn asked_for(program: &TestProgram, text: &str, messages: &Value) -> (u16, Vec<Value>) {
-        let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
-        let (seen, text) = (asked.clone(), text.to_owned());
-        let model = Self::deciding(move |request| {
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.push(request.clone());
-            ModelAnswer::text(&text, "stop")
-        });
+        let model = Self::in_turn([ModelAnswer::text(text, "stop")]);
         let url = model.url();
         let named = [
             "serve",
@@ -163,8 +210,7 @@ impl ModelServer {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let answer = runtime.block_on(Server::ask(server.address(), request, &[], &body));
         let (status, _) = answer.expect("an answer");
-        let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
-        (status, asked.clone())
+        (status, model.heard())
     }
 
     /// Returns the address, for `--base-url`.

@@ -271,7 +271,10 @@ fn shown(session: &Session, call: &ToolCall) -> String {
             (Value::String(text), _) if text.is_empty() => return None,
             (Value::String(text), "方向") => {
                 let side = if text == "buy" { Side::Buy } else { Side::Sell };
-                answer::side(side, lang)
+                let word = answer::side(side, lang);
+                // With the value itself, or else the card adds it in a line of its own.
+                let value = lang.pick(String::new(), format!("（{text}）"));
+                return Some(format!("{name} {word}{value}"));
             }
             (Value::String(text), _) => text.as_str(),
             (other, _) => return Some(format!("{name} {other}")),

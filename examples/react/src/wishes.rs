@@ -1,6 +1,6 @@
 //! The wishes that rules can read in a message.
 use fugato::{
-    agent::memory::to_remember,
+    agent::memory::{to_quote, to_remember},
     state::{ToolCall, say},
     words::{
         ShortAnswer, after_phrase, is_question, keywords, normalize, number, numerals, path,
@@ -31,6 +31,13 @@ pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
     if let Some(note) = to_remember(text) {
         // The note was stored when the run began; `recall` shows whether it is there.
         return call("recall", json!({ "query": note }));
+    }
+    if let Some(document) = to_quote(text) {
+        return Some(Wish::Answer(say!(
+            "Nothing was noted: the notebook has what you say yourself, and not what {document} says. \
+             Read it, and tell me what to remember.",
+            "什么都没有记：记事本里只有您自己说的话，没有{document}里的内容。请先读取它，再告诉我要记住什么。"
+        )));
     }
     if drops(text) {
         let told = say!("Nothing was done.", "什么都没有做。");

@@ -9,7 +9,8 @@ use crate::{
     agent::{AgentState, TurnPhase, Update},
     deps::Deps,
     nodes::{
-        Act, Answer, BeginNode, KeepNode, PlanNode, Repair, Retrieve, TellNode, Think, Understand,
+        Act, Answer, BeginNode, KeepNode, PlanNode, Quote, Repair, Retrieve, TellNode, Think,
+        Understand,
     },
 };
 
@@ -28,6 +29,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
             "remember",
             remember(notebook, said, |_| Update::Remembered, lost),
         )
+        .node("quote", Quote(deps.clone()))
         .node("compact", recorded(deps.compact()))
         .node(intent, recorded(Understand(deps.clone())))
         .node(plan, recorded(PlanNode(deps.clone())))
@@ -46,7 +48,8 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
             }
         })
         .edge("tell", END)
-        .edge("remember", "compact")
+        .edge("remember", "quote")
+        .edge("quote", "compact")
         .edge("compact", intent)
         // A stage whose answer is corrected is repeated.
         .branch(intent, [intent, plan, think], next)

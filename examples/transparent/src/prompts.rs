@@ -156,6 +156,13 @@ fn known(agent: &AgentState, stage: Stage) -> Stage {
             "计划，供参考，不强制："
         ));
     }
+    if !turn.source.is_empty() {
+        standing.push(say!(
+            "What {} says was noted, as its words and not as the person's.",
+            "已记下 {} 里写的内容，注明出自这个文件，不算用户说的话。",
+            turn.source
+        ));
+    }
     let steps = turn.plan.iter().enumerate();
     standing.extend(steps.map(|(at, step)| line(at, step, turn.followed)));
     stage

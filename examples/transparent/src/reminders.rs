@@ -69,8 +69,8 @@ impl Reminders {
 
 /// Returns the words with a mark by which they are known as a reminder.
 fn shown(text: &str) -> String {
-    let mark = Lang::of(text).pick("Reminder", "提醒");
-    format!("{mark}: {text}")
+    let mark = Lang::of(text).pick("Reminder: ", "提醒：");
+    format!("{mark}{text}")
 }
 
 /// Tells a notification in its conversation, once: also after it was tried before.

@@ -4,6 +4,7 @@ mod kind;
 mod words;
 
 use fugato::{
+    agent::memory::{to_quote, to_remember},
     memory::importance,
     state::{Role, ToolSchema},
     words::{CronSchedule, is_negated, keywords, path, period},
@@ -201,6 +202,25 @@ fn reading(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
         steps.push(read(&params.location));
     }
     steps
+}
+
+/// Returns the pattern that finds the document that these words name.
+pub(crate) fn document(named: &str) -> String {
+    match words::file(named) {
+        Some(file) => words::literals(&[file]).concat(),
+        None => words::literals(&words::asked(named)).join("|"),
+    }
+}
+
+/// Returns the path of that document among the listed files: by its name, or else the first.
+pub(crate) fn chosen(listed: &Value, named: &str) -> Option<String> {
+    let files = listed.get("files")?.as_array()?.iter();
+    let mut paths = files.filter_map(|file| file.get("path")?.as_str());
+    let path = match words::file(named) {
+        Some(_) => paths.find(|path| is_named(path, &named.to_lowercase())),
+        None => paths.next(),
+    };
+    path.map(str::to_owned)
 }
 
 /// Returns true if a text names this file, and does not say to leave it.
@@ -406,7 +426,7 @@ pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
         let tells = matches!(intent.intent, IntentKind::Chat | IntentKind::Create);
         tells && intent.params.kind != "forget"
     });
-    let asked = fugato::agent::memory::to_remember(text).is_some();
+    let asked = to_remember(text).is_some() || to_quote(text).is_some();
     let refused = is_negated(text, &["remember", "记", "note"]);
     let kept = told
         && !asks

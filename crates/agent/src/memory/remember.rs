@@ -13,8 +13,11 @@ pub const REMEMBERED: &str = "remembered";
 
 /// Returns the note that a message asks to remember: 请记住……, "remember that …"; none if there is
 /// none. The instruction must begin the message or one of its sentences, and a question does not
-/// count.
+/// count. What a document says is no note of the person: [`to_quote`] names the document.
 pub fn to_remember(message: &str) -> Option<&str> {
+    if to_quote(message).is_some() {
+        return None;
+    }
     let ends = |c: char| matches!(c, '.' | '!' | '。' | '！' | '\n');
     // The point in "3.5" does not end a sentence.
     let begins = message
@@ -30,6 +33,102 @@ pub fn to_remember(message: &str) -> Option<&str> {
         .filter_map(|at| message.get(at..))
         .find_map(wish)
 }
+
+/// Returns the document whose content a message asks to remember: “remember what lease.docx says”,
+/// 记住 lease.docx 里写的; none if it asks for nothing of the kind. What is remembered so is the word
+/// of the document.
+///
+/// ```
+/// use fugato_agent::memory::to_quote;
+///
+/// assert_eq!(to_quote("Please remember what lease.docx says."), Some("lease.docx"));
+/// assert_eq!(to_quote("记住合同里的内容"), Some("合同"));
+/// assert_eq!(to_quote("remember that lease.docx says 930 euros"), None);
+/// ```
+pub fn to_quote(message: &str) -> Option<&str> {
+    const WHAT: [&str; 4] = [
+        "what it says in ",
+        "what is in ",
+        "what's in ",
+        "what stands in ",
+    ];
+    const WHOLE: [&str; 5] = [
+        "what is written in ",
+        "the contents of ",
+        "the content of ",
+        "everything in ",
+        "the text of ",
+    ];
+    let marks = |c: char| c.is_whitespace() || ".。!！“”\"「」".contains(c);
+    let message = message.trim_matches(marks);
+    if message.ends_with(['?', '？', '吗']) {
+        return None;
+    }
+    if let Some(rest) = after(message, &QUOTES) {
+        let rest = rest.trim_end_matches(" please").trim_matches(marks);
+        let whole = after(rest, &WHAT).or_else(|| after(rest, &WHOLE));
+        let said = || {
+            let rest = after(rest, &["what "])?;
+            let ends = [" says", " say", " said", " states"];
+            let ends = ends.iter().filter_map(|end| rest.split_once(end));
+            ends.map(|(named, _)| named).find(|named| is_thing(named))
+        };
+        return whole.or_else(said).filter(|named| !named.is_empty());
+    }
+    let rest = after(message, &OPENINGS)?;
+    let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || ":：,，".contains(c));
+    let ends = QUOTED_ZH.iter().filter_map(|end| rest.strip_suffix(end));
+    let named = ends.map(str::trim_end).next()?;
+    let short = !named.contains(['，', '。', '：', ':', ',']);
+    (short && !named.is_empty()).then_some(named)
+}
+
+/// Returns true if words name a thing, and not who said something: “the lease”, “lease.docx”.
+fn is_thing(words: &str) -> bool {
+    let is_file = words.contains('.') && !words.contains(' ');
+    is_file || after(words, &["the "]).is_some()
+}
+
+/// Returns the rest of a text after the first of these phrases that it begins with.
+fn after<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
+    let opening = opening(text, phrases)?;
+    text.get(opening.len()..)
+}
+
+fn opening<'p>(text: &str, phrases: &[&'p str]) -> Option<&'p str> {
+    phrases.iter().copied().find(|phrase| {
+        let head = text.get(..phrase.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(phrase))
+    })
+}
+
+/// The phrases before a document of which the content is to be remembered.
+const QUOTES: [&str; 8] = [
+    "please remember ",
+    "remember ",
+    "remember: ",
+    "please keep in mind ",
+    "keep in mind ",
+    "please note down ",
+    "note down ",
+    "make a note of ",
+];
+/// The words after such a document.
+const QUOTED_ZH: [&str; 13] = [
+    "里写的内容",
+    "里说的内容",
+    "里的内容",
+    "中的内容",
+    "里写的",
+    "里说的",
+    "中写的",
+    "中说的",
+    "上写的",
+    "上说的",
+    "里写了什么",
+    "里说了什么",
+    "里的",
+];
 
 /// The phrases before a note, with their polite forms.
 const OPENINGS: [&str; 30] = [
@@ -73,10 +172,7 @@ fn wish(sentence: &str) -> Option<&str> {
     if sentence.trim_end().ends_with(['?', '？', '吗', '么']) {
         return None;
     }
-    let opening = OPENINGS.iter().find(|opening| {
-        let head = sentence.get(..opening.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(opening))
-    })?;
+    let opening = opening(sentence, &OPENINGS)?;
     let kept = if opening.ends_with(KEPT) {
         KEPT.len()
     } else {

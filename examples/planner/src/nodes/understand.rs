@@ -1,7 +1,10 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
-    agent::{memory::to_remember, plan::WorkUpdate},
+    agent::{
+        memory::{to_quote, to_remember},
+        plan::WorkUpdate,
+    },
     cli::Lang,
     memory::{
         ExecutionUpdate, HistoryUpdate, MemoryUpdate, PreferenceUpdate, TaskSummary, TaskUpdate,
@@ -46,6 +49,13 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
     };
     if let Some(updates) = command::command(session, thread, text) {
         return (Course::Reply, updates);
+    }
+    if to_quote(text).is_some() {
+        let told = lang.pick(
+            "I read no documents, so nothing is kept: what I remember is what you tell me yourself.",
+            "我不读文件，所以什么都没有记：我只记您自己告诉我的话。",
+        );
+        return (Course::Reply, vec![reply(told)]);
     }
     if let Some(wish) = to_remember(text) {
         let told = if facts::is_live(wish) {

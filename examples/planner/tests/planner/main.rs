@@ -15,6 +15,7 @@ mod known;
 mod language;
 mod planned;
 mod program;
+mod rows;
 mod served;
 mod sessions;
 mod stale;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use fugato_testkit::{ModelAnswer, ModelServer, TestProgram, assert_contains, assert_lacks};
+use serde_json::json;
 
 fn program() -> TestProgram {
     TestProgram::new(env!("CARGO_BIN_EXE_react"))
@@ -232,25 +233,19 @@ fn rct_4_a_note_is_forgotten_by_words_when_the_person_agrees() {
 /// A model forgets by the same tool and with the same card.
 #[test]
 fn rct_4_a_note_is_forgotten_by_a_model_when_the_person_agrees() {
-    let call = r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"forget","arguments":"{\"note\": \"I drink tea\"}"}}]}}]}"#;
-    let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
-    let calls = format!("data: {call}\n\ndata: {end}\n\ndata: [DONE]\n\n");
+    let forgets = ModelAnswer::calls(&[("forget", json!({ "note": "I drink tea" }))]);
     for (words, done) in [
         ("That note about tea is wrong.", "It is gone."),
         ("那条喝茶的笔记不对。", "已经没有了。"),
     ] {
-        let model = ModelServer::in_turn([
-            ModelAnswer::new(200, &*calls),
-            ModelAnswer::text(done, "stop"),
-        ]);
-        let (work, url) = (program(), model.url());
+        let model = ModelServer::in_turn([forgets.clone(), ModelAnswer::text(done, "stop")]);
+        let work = program();
         work.ok(&["say", "remember that I drink tea"]);
-        let named = ["--base-url", &url, "--model", "mini", "say"];
-        let asked = work.ok(&[&named[..], &[words]].concat());
+        let asked = model.run(&work, &["say", words]);
         assert_contains(&asked, "note: I drink tea");
         let known = ["say", "what do you know about me?", "--thread", "other"];
         assert_contains(&work.ok(&known), "I drink tea");
-        work.ok(&[&named[..], &[&format!("yes {}", code(&asked))]].concat());
+        model.run(&work, &["say", &format!("yes {}", code(&asked))]);
         assert_contains(&work.ok(&known), "nothing of the kind");
     }
 }

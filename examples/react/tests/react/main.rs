@@ -13,4 +13,5 @@ mod kept;
 mod language;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod rows;
 mod scenario;

@@ -31,6 +31,9 @@ pub struct TurnState {
     /// True if a note was stored because the person asked for it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub remembered: bool,
+    /// The document whose text was noted because the person asked for it; empty for none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub source: String,
     /// The notes that were found in the memory.
     pub memories: Vec<FoundNote>,
     /// The queries to the memory.
@@ -165,6 +168,7 @@ impl TurnState {
     pub(super) fn apply(&mut self, update: Update) {
         match update {
             Update::Remembered => self.remembered = true,
+            Update::Quoted { source } => (self.remembered, self.source) = (true, source),
             Update::NotRemembered { why } => {
                 let lang = self
                     .request

@@ -72,6 +72,11 @@ pub enum Update {
     },
     /// A note was stored, as the person asked.
     Remembered,
+    /// What a document says was noted, as the person asked.
+    Quoted {
+        /// The path of the document.
+        source: String,
+    },
     /// A note could not be stored.
     NotRemembered {
         /// The reason.

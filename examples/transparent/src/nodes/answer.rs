@@ -2,7 +2,6 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{
-        memory::to_remember,
         reply::{RunReport, ask_reply, show},
         toolbox::ToolUse,
     },
@@ -79,6 +78,5 @@ fn receipts(deps: &Deps, agent: &AgentState) -> RunReport {
         ToolUse::new(name, arguments, &made.text).status(made.status)
     });
     let writes: Vec<_> = writes.collect();
-    let noted = to_remember(&turn.request.text).is_some();
-    RunReport::of(&writes).remembered(noted)
+    RunReport::of(&writes).remembered(turn.remembered)
 }

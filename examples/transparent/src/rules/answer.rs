@@ -133,6 +133,13 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
     let text = match (intent.map(|intent| intent.intent), kind) {
         (Some(IntentKind::Remind), _) => no_time(&agent.turn.request.text, lang),
         (_, "cancel") => return no_such_job(agent),
+        _ if !agent.turn.source.is_empty() => {
+            let source = &agent.turn.source;
+            return lang.pick(
+                format!("I have written down what {source} says, as its words and not as yours."),
+                format!("已记下 {source} 里写的内容，注明出自这个文件，不算您说的话。"),
+            );
+        }
         _ if agent.turn.remembered => lang.pick("I have written it down.", "记下了。"),
         (_, "forget") => lang.pick(
             "I have written nothing down, and cannot delete notes by myself: what I remember stands in notes/MEMORY.md, where you can delete any line.",

@@ -77,6 +77,10 @@ fn furnish(home: &Home) -> Result<(), fugato::BoxError> {
 }
 
 /// A home in the world of the corpus, with its plugins where the case needs them.
+#[cfg_attr(
+    not(feature = "plugins"),
+    expect(clippy::unused_async, reason = "plugins are awaited")
+)]
 async fn home(own: &Own) -> Option<Home> {
     let home = Home::by_rule();
     furnish(&home).unwrap();

@@ -8,4 +8,5 @@ mod damage;
 #[cfg(feature = "plugins")]
 mod plugins;
 mod reminders;
+mod rows;
 mod socket;

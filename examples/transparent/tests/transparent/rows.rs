@@ -1,0 +1,466 @@
+//! Requirements of the agent, through the binary: the model is a server with a script.
+use std::{fs, time::Duration};
+
+use fugato_testkit::{
+    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, assert_lacks,
+};
+use serde_json::{Value, json};
+
+use crate::common::{WISH, finds, finish, search, searches, use_tool};
+
+fn program() -> TestProgram {
+    TestProgram::new(env!("CARGO_BIN_EXE_transparent"))
+}
+
+/// A program whose folder has the sample, and the lease.
+fn with_lease() -> TestProgram {
+    let program = program();
+    program.run(&["say", "hello"]);
+    let lease = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/transparent/corpus/lease.docx"
+    );
+    let files = program.path("transparent-data/files/Documents/lease.docx");
+    fs::copy(lease, files).expect("it is copied");
+    program
+}
+
+/// A model with these answers.
+fn model<T: AsRef<str>>(answers: impl IntoIterator<Item = T>) -> ModelServer {
+    let answers = answers.into_iter();
+    ModelServer::in_turn(answers.map(|text| ModelAnswer::text(text.as_ref(), "stop")))
+}
+
+fn intent(kind: &str) -> String {
+    json!({ "intent": kind, "complexity": 0.3 }).to_string()
+}
+
+fn in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let (_, after) = rest
+            .split_once(part)
+            .unwrap_or_else(|| panic!("{part} is not in {text}"));
+        rest = after;
+    }
+}
+
+const NOTES: &str = "transparent-data/notes/MEMORY.md";
+
+#[test]
+fn trn_11_what_a_document_says_is_remembered_with_its_source_and_is_no_word_of_the_person() {
+    let lie = || "I have remembered that you pay 930 euros.".to_owned();
+    for (words, asks, says, rent) in [
+        (
+            "remember what lease.docx says",
+            "what do you know of me?",
+            "Documents/lease.docx says: “",
+            "what is the rent?",
+        ),
+        (
+            "记住 lease.docx 里写的内容",
+            "你知道我什么",
+            "Documents/lease.docx 里写着：“",
+            "房租 rent 是多少",
+        ),
+    ] {
+        for scripted in [None, Some(model([intent("create"), finish(), lie()]))] {
+            let program = with_lease();
+            let told = match &scripted {
+                None => program.run(&["say", words]).told(),
+                Some(model) => model.run(&program, &["say", words]),
+            };
+            assert_contains(&told, "Documents/lease.docx");
+            let notes = fs::read_to_string(program.path(NOTES)).expect("notes");
+            let (own, quoted) = notes.split_once("## From files").expect("a section");
+            assert_lacks(own, ["930", "lease.docx"]);
+            let lines = quoted.lines().filter(|line| line.starts_with("- "));
+            let lines: Vec<_> = lines.collect();
+            assert!(
+                !lines.is_empty() && lines.iter().all(|line| line.contains(says)),
+                "{notes}"
+            );
+            assert_contains(quoted, "930 euros");
+            let known = program.run(&["--thread", "other", "say", asks]).told();
+            assert_contains(&known, &*format!("- {says}The rent is 930 euros"));
+            let found = program.run(&["--thread", "other", "say", rent]).told();
+            assert_contains(&found, says);
+            // The same again adds nothing, and a model reads it between marks.
+            program.run(&["say", words]);
+            assert_eq!(
+                fs::read_to_string(program.path(NOTES)).expect("notes"),
+                notes
+            );
+            let reader = model([
+                intent("ask_memory"),
+                search("rent"),
+                finish(),
+                "930.".to_owned(),
+            ]);
+            reader.run(&program, &["--thread", "third", "say", rent]);
+            let prompt = reader.prompts().pop().unwrap_or_default();
+            let (_, fenced) = prompt.rsplit_once("<<<data ").expect("a fence");
+            assert_contains(fenced, says);
+        }
+    }
+}
+
+#[test]
+fn trn_11_a_document_that_is_not_there_is_not_remembered() {
+    for (words, told) in [
+        (
+            "remember what deed.docx says",
+            "there is no document deed.docx",
+        ),
+        ("记住 deed.docx 里写的内容", "没有“deed.docx”这个文件"),
+    ] {
+        let program = with_lease();
+        let before = fs::read_to_string(program.path(NOTES)).expect("notes");
+        assert_contains(&program.run(&["say", words]).told(), told);
+        assert_eq!(
+            fs::read_to_string(program.path(NOTES)).expect("notes"),
+            before
+        );
+    }
+}
+
+/// The reference run: every state of it is seen, and the answer's prompt has everything.
+#[test]
+fn trn_1_trn_5_trn_6_trn_10_trn_c1_trn_t1_the_reference_run_with_a_model_in_the_terminal() {
+    let english = "find the project plan I wrote last week";
+    for (wish, looks, answer) in [
+        (WISH, "在记忆里查: 项目计划书", "找到 plan_v1.md。"),
+        (
+            english,
+            "looks into the memory for: 项目计划书",
+            "I found plan_v1.md.",
+        ),
+    ] {
+        let params = json!({ "path": "~/Documents", "filter": ".*(计划书|proposal).*" });
+        let model = model([
+            searches(),
+            finds(),
+            search("项目计划书"),
+            use_tool("list_files", &params),
+            finish(),
+            answer.to_owned(),
+        ]);
+        let program = program();
+        let told = model.run(&program, &["say", wish]);
+        in_order(
+            &told,
+            &[
+                "list_files",
+                "先查记忆",
+                looks,
+                "调用 list_files",
+                "Documents",
+                answer,
+            ],
+        );
+        let last = model.prompts().pop().unwrap_or_default();
+        assert_contains(
+            &last,
+            [
+                "You are Iris",
+                "- list_files (",
+                wish,
+                "Documents/draft.docx",
+            ],
+        );
+        // The plan has a place that the intent fills.
+        assert_contains(&model.prompts()[2], "{{query}}");
+        let shown = program.run(&["history"]).told();
+        in_order(&shown, &[wish, answer]);
+    }
+}
+
+#[test]
+fn trn_3_trn_10_identity_and_profile_are_read_for_every_request() {
+    for (words, answer) in [("hello", "Hello."), ("你好", "你好。")] {
+        let program = program();
+        program.run(&["say", words]);
+        for name in ["Iris", "Ada"] {
+            for file in ["SOUL.md", "USER.md"] {
+                let path = program.path("transparent-data").join(file);
+                fs::write(path, format!("{file} is of {name}.")).expect("it is written");
+            }
+            let model = model([intent("chat"), finish(), answer.to_owned()]);
+            assert_contains(&model.run(&program, &["say", words]), answer);
+            let last = model.prompts().pop().unwrap_or_default();
+            let read = ["SOUL.md", "USER.md"].map(|file| format!("{file} is of {name}."));
+            assert_contains(&last, [&*read[0], &*read[1], words]);
+        }
+    }
+}
+
+#[test]
+fn trn_4_trn_c5_trn_c6_trn_t6_trn_w5_old_turns_are_summed_up_at_the_number_that_is_set() {
+    for (words, allergy, told) in [
+        (
+            "I am allergic to nuts and this is important",
+            "nuts",
+            "summing up what was said before",
+        ),
+        ("我对花生过敏，这很重要", "花生", "正在压缩较早的对话"),
+    ] {
+        let program = program();
+        program.run(&["say", words]);
+        let path = program.path("transparent-data/config.toml");
+        let config = fs::read_to_string(&path).expect("settings");
+        let config = config.replace("turns = 140", "turns = 4");
+        let often = config.replace("keep_recent = 20", "keep_recent = 1");
+        fs::write(&path, &often).expect("it is written");
+        let said: Vec<_> = (2..=8)
+            .map(|_| program.run(&["say", words]).told())
+            .collect();
+        let first = said.iter().position(|said| said.contains(told));
+        assert!(first.is_some_and(|first| first > 0), "{said:?}");
+        // From here on no summary is due, and the model reads the one that rules have made.
+        fs::write(&path, often.replace("turns = 4", "turns = 140")).expect("it is written");
+        let model = model([intent("chat"), finish(), "Hm.".to_owned()]);
+        model.run(&program, &["say", "hello"]);
+        let last = model.prompts().pop().unwrap_or_default();
+        assert_contains(&last, allergy);
+        assert!(last.matches(words).count() < 8, "{last}");
+    }
+}
+
+#[test]
+fn trn_9_trn_t2_trn_w1_a_call_that_fails_is_corrected_by_a_model_and_succeeds() {
+    for (wish, cause, answer) in [
+        ("read the plan", "there is no", "First research."),
+        ("读一下计划", "没有 ", "先调研。"),
+    ] {
+        let mended = json!({ "thought": "another", "params": { "path": "Documents/plan_v1.md" } });
+        let model = model([
+            intent("execute"),
+            use_tool("read_file", &json!({ "path": "plan.md" })),
+            mended.to_string(),
+            finish(),
+            answer.to_owned(),
+        ]);
+        let told = model.run(&program(), &["say", wish]);
+        in_order(&told, &["read_file", "Documents/plan_v1.md", answer]);
+        assert_contains(&told, cause);
+        assert_contains(&model.prompts().pop().unwrap_or_default(), "调研");
+    }
+}
+
+#[test]
+fn trn_t3_attempts_are_used_up_and_the_answer_is_honest() {
+    for (wish, told) in [
+        (
+            "read missing.md",
+            "I could not do this:\n- read_file: there is no \"missing.md\"",
+        ),
+        (
+            "读取missing.md",
+            "没能做到：\n- read_file: 没有 \"missing.md\"",
+        ),
+    ] {
+        assert_contains(&program().run(&["say", wish]).told(), told);
+    }
+}
+
+/// A turn has at most five moves, and the same call a third time is refused.
+#[test]
+fn trn_17_trn_w2_a_turn_has_an_end() {
+    for (wish, answer) in [("look", "Nothing."), ("看看", "什么都没有。")] {
+        let moves = (1..=5).map(|n| use_tool("list_files", &json!({ "pattern": n.to_string() })));
+        let script = std::iter::once(intent("search"))
+            .chain(moves)
+            .chain([answer.to_owned()]);
+        let endless = model(script);
+        assert_contains(&endless.run(&program(), &["say", wish]), answer);
+        assert_eq!(endless.heard().len(), 7);
+        let same = || use_tool("list_files", &json!({ "pattern": "x" }));
+        let script = [
+            intent("search"),
+            same(),
+            same(),
+            same(),
+            finish(),
+            answer.to_owned(),
+        ];
+        let again = model(script);
+        let told = again.run(&program(), &["say", wish]);
+        assert!(told.contains(answer), "{told}");
+        let corrected = again.prompts().into_iter().nth(4).unwrap_or_default();
+        assert!(
+            corrected.contains("was called 2 times") || corrected.contains("2 次"),
+            "{corrected}"
+        );
+    }
+}
+
+/// C9: a main model that fails is left alone after five failures, while the backup answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn trn_17_a_model_that_keeps_failing_is_not_asked_again_while_its_circuit_is_open() {
+    for (words, answer) in [("hello", "Hello."), ("你好", "你好。")] {
+        let down = ModelServer::answering(500, "{}");
+        let backup = ModelServer::deciding(move |request| {
+            let text = request.to_string();
+            let decides = text.contains("response_format");
+            let first = text.contains("complexity");
+            ModelAnswer::text(
+                &if !decides {
+                    answer.to_owned()
+                } else if first {
+                    intent("chat")
+                } else {
+                    finish()
+                },
+                "stop",
+            )
+        });
+        let (main, second, work) = (down.url(), backup.url(), program());
+        let server = work.server(&[
+            "--base-url",
+            &main,
+            "--model",
+            "mini",
+            "--backup-base-url",
+            &second,
+            "--backup-model",
+            "mini",
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+        ]);
+        let ask = async |n: usize| {
+            let body = json!({ "messages": [{ "role": "user", "content": words }] }).to_string();
+            let headers = [("x-conversation-id", format!("t{n}"))];
+            let path = ("POST", "/v1/chat/completions");
+            Server::ask(server.address(), path, &headers, &body)
+                .await
+                .expect("an answer")
+        };
+        for n in 0..4 {
+            let (status, told) = ask(n).await;
+            assert_eq!(status, 200, "{told}");
+        }
+        let asked = down.heard().len();
+        let (_, told) = ask(9).await;
+        assert_eq!(down.heard().len(), asked, "the circuit is open: {told}");
+        assert!(
+            (1..=5).contains(&asked) && !backup.heard().is_empty(),
+            "{asked}"
+        );
+    }
+}
+
+/// B5: what a person declined is not told as done, whatever a model says.
+#[test]
+fn trn_w3_a_declined_call_is_not_told_as_done_by_the_program() {
+    for (wish, lie, no, expected) in [
+        (
+            "notify my boss",
+            "All done, the boss was notified.",
+            "no",
+            "Not done: notify: you did not agree",
+        ),
+        (
+            "通知老板",
+            "已经通知老板了。",
+            "不要",
+            "没有完成：notify：您没有同意",
+        ),
+    ] {
+        let notify = use_tool("notify", &json!({ "text": "1" }));
+        let (program, model) = (
+            program(),
+            model([intent("execute"), notify, finish(), lie.to_owned()]),
+        );
+        let asked = model.run(&program, &["say", wish]);
+        let (_, code) = asked.rsplit_once("--card ").expect("a card waits");
+        let code: String = code.chars().take(4).collect();
+        let told = model.run(&program, &["say", &format!("{no} {code}")]);
+        assert_contains(&told, expected);
+        assert_lacks(&told, lie);
+    }
+}
+
+/// B7: a reminder reaches the person in the conversation that made it, where a page shows it.
+#[tokio::test(flavor = "multi_thread")]
+async fn trn_8_a_reminder_is_told_by_the_program_in_its_conversation() {
+    for (wish, told) in [
+        (
+            "remind me in 2 seconds to drink water",
+            "Reminder: drink water",
+        ),
+        ("2秒后提醒我喝水", "提醒：喝水"),
+    ] {
+        let work = program();
+        let server = work.server(&["serve", "--listen", "127.0.0.1:0"]);
+        let ask = async |method, path, body: Value| {
+            let body = if body.is_null() {
+                String::new()
+            } else {
+                body.to_string()
+            };
+            let asked = Server::ask(server.address(), (method, path), &[], &body).await;
+            asked.expect("an answer").1
+        };
+        ask("POST", "/sse/react", json!({ "thread": "t", "text": wish })).await;
+        let view: Value =
+            serde_json::from_str(&ask("GET", "/threads/t", Value::Null).await).expect("JSON");
+        let card = &view["interrupts"][0];
+        let id = card["id"].as_str().expect("a card").to_owned();
+        let answer = json!({ "answers": { &*id: true }, "digests": { &*id: card["digest"] } });
+        let agreed = ask("POST", "/threads/t/resume", answer).await;
+        let mut shown = String::new();
+        for _ in 0..60 {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            shown = ask("GET", "/threads/t", Value::Null).await;
+            if shown.contains(told) {
+                break;
+            }
+        }
+        assert!(shown.contains(told), "{agreed}\n{shown}");
+    }
+}
+
+#[test]
+fn trn_w7_trn_c2_trn_c4_a_plan_with_a_reference_to_nothing_is_corrected_before_anything_is_called()
+{
+    for (wish, objection, answer) in [
+        ("find the plan", "no step before it finds", "Here."),
+        ("找计划", "前面没有步骤能找到", "在这里。"),
+    ] {
+        let step = |params: Value| json!({ "type": "tool", "name": "read_file", "params": params });
+        let wrong = json!({ "steps": [step(json!({ "path": "{{selected_path}}" }))] }).to_string();
+        // A search needs no action, and may have keywords in the place of a query.
+        let right = json!({ "steps": [{ "type": "rag", "keywords": ["plan"] }] }).to_string();
+        let model = model([searches(), wrong, right, finish(), answer.to_owned()]);
+        let told = model.run(&program(), &["say", wish]);
+        assert_contains(&told, answer);
+        assert_lacks(&told, "· reading a file:");
+        assert_contains(&model.prompts()[2], objection);
+    }
+}
+
+#[test]
+fn trn_7_trn_c7_trn_c8_trn_t5_trn_w6_notes_that_people_edit_are_found_at_once_and_without_the_index()
+ {
+    for (note, asks) in [
+        (
+            "the door code is 4711",
+            "what do you remember about the door code?",
+        ),
+        ("门的密码是4711", "你记得门的密码吗"),
+    ] {
+        let program = program();
+        program.run(&["say", "hello"]);
+        let path = program.path(NOTES);
+        let notes = fs::read_to_string(&path).expect("notes");
+        fs::write(&path, format!("{notes}\n- {note}\n")).expect("it is written");
+        assert_contains(&program.run(&["say", asks]).told(), "4711");
+        // The index is one file, which is made anew.
+        fs::remove_file(program.path("transparent-data/memory.db")).expect("an index");
+        assert_contains(&program.run(&["say", asks]).told(), "4711");
+        fs::write(&path, notes).expect("it is written");
+        let told = program.run(&["--thread", "other", "say", asks]).told();
+        assert_lacks(&told, "4711");
+    }
+}
