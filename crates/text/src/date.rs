@@ -70,6 +70,10 @@ struct Reader {
 impl Reader {
     /// Reads the day at the beginning of `here`, and returns the rest of the text.
     fn read<'a>(&mut self, before: &str, gap: &str, here: &'a str) -> Option<&'a str> {
+        if let Some((days, rest)) = self.span(before, here) {
+            self.seen.extend(days.map(|day| (day, false)));
+            return Some(rest);
+        }
         let last = self.seen.last().map(|(day, _)| *day);
         let (day, named, rest) = self
             .date(before, here)
@@ -91,6 +95,23 @@ impl Reader {
             _ => self.seen.push((day, named)),
         }
         Some(rest)
+    }
+
+    /// Reads `2-5 March`, `2nd to 5th of March 2026`: two days of one month.
+    fn span<'a>(&self, before: &str, here: &'a str) -> Option<([Date; 2], &'a str)> {
+        if before.ends_with(is_digit) || is_inside(before) {
+            return None;
+        }
+        let (first, rest) = ordinal(here)?;
+        let rest = after_word(rest.trim_start(), &TO)?.trim_start();
+        let rest = rest.strip_prefix("the ").unwrap_or(rest);
+        let (month, last, rest) = day_first(rest).filter(|(_, last, _)| first < *last)?;
+        let (start, rest) = match year(rest) {
+            Some((year, rest)) => (Date::new(year, month, first).ok()?, rest),
+            None => (self.without_year(month, first)?, rest),
+        };
+        let end = Date::new(start.year(), month, last).ok()?;
+        Some(([start, end], rest))
     }
 
     /// Reads 2026-03-02, 2026年3月2日, 3月2日, `March 2nd, 2026`, `2 March`.
@@ -121,7 +142,10 @@ impl Reader {
             .filter_map(|year| Date::new(year, month, day).ok());
         match self.toward {
             DateDirection::Ahead => days.find(|day| *day >= from),
-            DateDirection::Back => days.rfind(|day| *day <= from),
+            DateDirection::Back => {
+                let later = days.clone().find(|day| (from..=self.today).contains(day));
+                later.or_else(|| days.rfind(|day| *day <= self.today))
+            }
         }
     }
 
@@ -265,6 +289,11 @@ fn english(here: &str) -> Option<(i8, i8, &str)> {
         let (day, rest) = ordinal(rest.strip_prefix(' ')?.trim_start())?;
         return Some((month, day, rest));
     }
+    day_first(here)
+}
+
+/// Reads `2nd of March`.
+fn day_first(here: &str) -> Option<(i8, i8, &str)> {
     let (day, rest) = ordinal(here)?;
     let rest = rest.strip_prefix(' ')?.trim_start();
     let (month, rest) = month(rest.strip_prefix("of ").unwrap_or(rest))?;
@@ -296,9 +325,12 @@ fn digits(text: &str, most: usize) -> Option<(i16, &str)> {
     (text.len() - rest.len() <= most).then_some((number.try_into().ok()?, rest))
 }
 
+/// The words between the first and the last day of a period.
+const TO: [&str; 8] = ["到", "至", "-", "–", "~", "～", "to", "until"];
+
 /// Reads 至5日, `- 5`: a day of the month of the last day.
 fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)> {
-    let rest = after_word(here, &["到", "至", "-", "–", "~", "～", "to", "until"])?.trim_start();
+    let rest = after_word(here, &TO)?.trim_start();
     let (day, behind) = digits(rest, 2)?;
     let at_once = || {
         let (_, behind) = ordinal(rest).filter(|_| gap.trim().is_empty())?;

@@ -28,6 +28,10 @@ fn days_are_read_in_both_languages() {
         ("March 2nd, 2026", vec![second]),
         ("from 2 March until 5 March 2026", vec![second, fifth]),
         ("2nd of March - 5th of March", vec![second, fifth]),
+        ("2-5 March", vec![second, fifth]),
+        ("from the 2nd to the 5th of March", vec![second, fifth]),
+        ("2 – 5 March 2026", vec![second, fifth]),
+        ("2 until 5 Mar", vec![second, fifth]),
         ("Mar 2nd for 4 days", vec![second, fifth]),
         ("Sept. 2", vec![date(2026, 9, 2)]),
         ("明天", vec![date(2026, 2, 26)]),
@@ -68,6 +72,21 @@ fn days_are_read_in_both_languages() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_period_in_the_past_ends_after_its_beginning() {
+    let period = [date(2026, 2, 20), date(2026, 2, 24)];
+    for text in [
+        "2月20日到2月24日",
+        "from 20 February to 24 February",
+        "20-24 February",
+    ] {
+        let read = dates(text, today(), DateDirection::Back).dates;
+        assert_eq!(read, period, "{text}");
+    }
+    let read = dates("2月24日和2月20日", today(), DateDirection::Back).dates;
+    assert_eq!(read, [period[1], period[0]]);
 }
 
 #[test]

@@ -264,6 +264,8 @@ struct Model {
     planner: Planner,
     manners: Manners,
     session: String,
+    /// The version of the world in which the conversation was copied, until the copy has answered.
+    copied: Option<usize>,
 }
 
 impl Model {
@@ -285,6 +287,7 @@ impl Model {
             planner,
             manners,
             session,
+            copied: None,
         })
     }
 
@@ -318,6 +321,12 @@ impl Model {
             self.outside.spoken.load(Ordering::SeqCst),
         );
         let is_asked = SAID.iter().take(EXISTENCE).any(|one| *one == said);
+        // A run that was copied between a look-up and its card asks about what was looked up; what
+        // is agreed to is checked again when it is done.
+        let now = match self.copied.filter(|_| is_question(&told)) {
+            Some(copied) => now.min(copied),
+            None => now,
+        };
         // Code reads out what exists now; the words of a model are as old as its request.
         let oldest = if is_asked && !is_question(&told) {
             now
@@ -372,7 +381,10 @@ impl Model {
         match step {
             Next::Changes => self.outside.change().await?,
             Next::Waits => self.world.wait(61_000),
-            Next::Says(at) => self.checks(&self.session, said(at)).await?,
+            Next::Says(at) => {
+                self.checks(&self.session, said(at)).await?;
+                self.copied = None;
+            }
             // A person's own words are no fact, so that the parrot must not repeat them.
             Next::Names(_) if self.manners.model => self.outside.change().await?,
             // The name that a person gives to a trader is no fact either.
@@ -394,6 +406,7 @@ impl Model {
                 let made = self.planner.runner().fork(&old?, at, &new?).await;
                 if made.is_ok() {
                     self.session = name;
+                    self.copied = Some(self.outside.now());
                     // It takes longer than a model call, and the world changes meanwhile.
                     self.world.wait(10_000);
                     self.outside.change().await?;

@@ -57,7 +57,7 @@ pub(crate) fn writes(fixture: &Fixture, thread: &str, more: (usize, usize)) {
     let mut view = serving.answers(thread, agree);
     if written(&serving).0 == before.0 && more.0 > 0 {
         // A check before a write counts for minutes; then the person has to ask once more.
-        assert!(last_words(&view).contains("too old"), "{thread}: {view}");
+        assert!(last_words(&view).contains("已过期"), "{thread}: {view}");
         let wish = view["timeline"][0]["text"].as_str().unwrap();
         if more.1 > 0 {
             attach(&serving, thread);
