@@ -93,7 +93,7 @@ pub struct AgentState {
     pub previous_free_times: Option<Vec<FreeTime>>,
 }
 
-/// Where a call stands that the person made by hand.
+/// The progress of a call that the person made by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandCall {
@@ -134,7 +134,8 @@ pub struct RunScope {
     /// True if the person made the wanted call by hand in place of an answer; the question is asked
     /// again once the call is made.
     pub asks_again: bool,
-    /// Where the wanted call stands that the person made by hand; none if it is of somebody else.
+    /// The progress of the wanted call that the person made by hand; none if it is of somebody
+    /// else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hand: Option<HandCall>,
     /// The calls whose questions were open when the person made another one by hand; each is asked

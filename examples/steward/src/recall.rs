@@ -1,5 +1,5 @@
-//! What was said before, by a client's own account, in a conversation that it keeps itself: the plan
-//! is read out of it by rule, so that the next words go on with it. Nothing is carried out.
+//! Earlier messages of a conversation that a client keeps itself, by its own account: the plan is
+//! read out of them by rule, so that the next words go on with it. Nothing is carried out.
 use fugato::{
     agent::decision::Judge as _,
     state::{Message, Role, State as _},

@@ -15,7 +15,7 @@ struct Forget {
     notebook: Notebook,
 }
 
-/// What to forget.
+/// The arguments of `forget`.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ForgetArgs {

@@ -78,7 +78,8 @@ fn pln_6_pln_9_pln_12_pln_16_pln_c4_pln_c7_a_plan_of_a_model_is_carried_out_step
     }
 }
 
-/// What was known before is in front of the model, in the order in which it is believed.
+/// The facts that were known before are in front of the model, in the order in which they are
+/// believed.
 #[test]
 fn pln_1_pln_7_pln_10_pln_19_pln_24_pln_c5_the_model_reads_what_is_known_and_what_to_believe() {
     let ask = json!({ "type": "ask_user", "instruction": "How bold?" });

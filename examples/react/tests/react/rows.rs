@@ -170,7 +170,7 @@ fn rct_w4_rct_c2_errors_are_results_and_the_run_goes_on() {
     }
 }
 
-/// What a document says is no note of the person, by rules or with a model.
+/// The content of a document is no note of the person, by rules or with a model.
 #[test]
 fn rct_4_what_a_document_says_is_not_noted_as_the_word_of_the_person() {
     for (words, told) in [

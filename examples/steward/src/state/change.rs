@@ -26,7 +26,7 @@ pub enum Update {
     /// A client that keeps the conversation itself told what was said before, and this is the plan
     /// to which that has come.
     Recalled {
-        /// What was said.
+        /// The words.
         history: Vec<Message>,
         /// The plan.
         plan: TaskPlan,

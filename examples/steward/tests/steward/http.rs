@@ -380,7 +380,7 @@ async fn stw_21_only_its_owner_fetches_an_attachment() -> TestResult {
     Ok(())
 }
 
-/// Where no file can be kept, that is said, no card names it, and nothing is written without it.
+/// A folder that can keep no file is told, no card names it, and nothing is written without it.
 #[tokio::test]
 async fn stw_21_a_file_that_cannot_be_kept_is_on_no_card_and_in_no_document() -> TestResult {
     let (wire, stage) = Wire::new().await;

@@ -453,7 +453,7 @@ fn refused_requests() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What an action or an upload comes to is told in the language of the client, and a card is whole
+/// The result of an action or an upload is told in the language of the client, and a card is whole
 /// in that of its conversation.
 #[tokio::test]
 async fn stw_served_every_door_speaks_the_language_of_its_client() {

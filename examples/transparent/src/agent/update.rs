@@ -72,7 +72,7 @@ pub enum Update {
     },
     /// A note was stored, as the person asked.
     Remembered,
-    /// What a document says was noted, as the person asked.
+    /// The content of a document was noted, as the person asked.
     Quoted {
         /// The path of the document.
         source: String,

@@ -10,7 +10,7 @@ use crate::{
     repairs::cramped,
 };
 
-/// What a person says in a language, and what a card says.
+/// The words of a person in a language, and those of a card.
 struct Words {
     lang: &'static str,
     missed: &'static str,

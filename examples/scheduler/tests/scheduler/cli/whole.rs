@@ -1,4 +1,4 @@
-//! What a whole rearrangement may do, and what a model may choose in it.
+//! The limits of a whole rearrangement, and of the choice of a model in it.
 use fugato_testkit::{ModelAnswer, ModelServer, assert_lacks};
 use serde_json::{Value, json};
 
