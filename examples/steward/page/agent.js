@@ -20,15 +20,18 @@ function mount(root, desk) {
   let words = { forms: [], actions: {} };
   desk.get('steward/words').then((told) => { words = told; name(told.forms); draw(); }).catch(() => {});
 
+  // Of several that are under way, the last to begin tells how things are.
+  let looking = 0;
+
   async function look() {
-    const of = thread;
+    const [of, own] = [thread, ++looking];
     const at = (path) => desk.get(path).catch(() => null);
     const name = of && encodeURIComponent(of);
     const [read, view, written, kept] = await Promise.all([
       of ? at(`threads/${name}/state`) : null, of ? at(`threads/${name}`) : null, at('steward/documents'),
       of ? at(`steward/attachments?conversation_id=${name}`) : null,
     ]);
-    if (of !== thread) return;
+    if (of !== thread || own !== looking) return;
     [state, asked] = [read?.state ?? null, view?.interrupts ?? []];
     documents = written ?? documents;
     files = kept?.files ?? [];
@@ -69,7 +72,7 @@ function mount(root, desk) {
   }
 
   // While a card waits, it is what has to be answered.
-  const button = (action, of, fields, checks) => (thread && !asked.length && !desk.running() ? element('button', {
+  const button = (action, of, fields, checks) => (thread && !asked.length && !desk.busy() ? element('button', {
     type: 'button', 'data-action': action, onclick: () => act(action, of, fields, checks),
   }, said(words.actions[action])) : '');
 
