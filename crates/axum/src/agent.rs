@@ -250,6 +250,9 @@ pub enum MessageIntent {
     /// A request that replaces the open questions: their run is cancelled.
     Instead,
     /// A question about the thread: the person gets this text, and the thread goes on waiting.
+    ///
+    /// The text must not name the code of a card: in a conversation that a client sends along, the
+    /// code is taken as proof that the person saw the card.
     Told(String),
 }
 

@@ -56,7 +56,9 @@ const FEWEST: u64 = 4;
 ///   that agrees, in the thread of the card, while the card was open; or it was agreed to
 ///   beforehand, as [`ConsentWorld::standing`] says;
 /// - no other write has the same consent;
-/// - no card changes its content under its id.
+/// - no card changes its content under its id;
+/// - no response to words names the code of a card without showing the card, as who repeats the
+///   conversation proves by the code that the card was seen.
 pub struct ConsentSim {
     open: Arc<Open>,
     store: Arc<OpenStore>,

@@ -262,19 +262,18 @@ fn drops(text: &str) -> bool {
 
 /// Returns the reply to words that do not decide the open card, which stays as it is. The content
 /// of the card is not repeated: it may have changed, which is checked on approval.
-fn waits(asked: &Interrupt) -> String {
-    let waits = still_waits(asked);
+fn waits() -> String {
+    let waits = still_waits();
     say!(
         "I did not understand that; nothing has changed. {waits}",
         "没听懂，什么都没有改变。{waits}"
     )
 }
 
-fn still_waits(asked: &Interrupt) -> String {
-    let code = asked.id.code();
+fn still_waits() -> String {
     say!(
-        "The card {code} still waits: yes {code}, or no {code}.",
-        "卡片 {code} 还在等待：好的 {code}，或 不要 {code}。"
+        "The card still waits: answer it as it says.",
+        "卡片还在等待：请按卡片上写的回答。"
     )
 }
 
@@ -336,13 +335,13 @@ impl Agent for Planner {
             return Ok(MessageIntent::Instead);
         }
         if is_approval && let Some(told) = self.looked_up(&session, text).await? {
-            let waits = still_waits(asked);
+            let waits = still_waits();
             return Ok(MessageIntent::Told(format!("{told}\n{waits}")));
         }
         match Phrases::default().meaning(text, PendingWork::Answer, is_new) {
             // Words that decide a card were handled before; other words leave it as it is.
             MessageMeaning::Continue(None) if is_approval => {
-                return Ok(MessageIntent::Told(waits(asked)));
+                return Ok(MessageIntent::Told(waits()));
             }
             MessageMeaning::Continue(_) if !is_approval => {}
             _ => return Ok(MessageIntent::Instead),

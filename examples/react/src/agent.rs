@@ -108,11 +108,11 @@ pub fn graph(
 }
 
 /// Returns the reply to words that do not decide the open card.
-fn waits(code: &str) -> String {
+fn waits() -> String {
     say!(
-        "A card waits, and I did not understand that as an answer; nothing has changed: yes \
-         {code}, or no {code}.",
-        "有卡片在等待，这句没听懂，什么都没有改变：好的 {code}，或 不要 {code}。"
+        "A card waits, and I did not understand that as an answer; nothing has changed. Answer it \
+         as it says.",
+        "有卡片在等待，这句没听懂，什么都没有改变。请按卡片上写的回答。"
     )
 }
 
@@ -167,7 +167,7 @@ impl Agent for ReactAgent {
             Some(asked) if drops(&said.text) || changes(asked, &said.text) => {
                 MessageIntent::Instead
             }
-            Some(asked) => MessageIntent::Told(waits(&asked.id.code())),
+            Some(_) => MessageIntent::Told(waits()),
         })
     }
 

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::cards::{Card, ShownCard};
+use super::cards::{Card, ShownCard, has_word};
 
 /// The cards of a case and the consents to them.
 #[derive(Debug, Default)]
@@ -68,6 +68,19 @@ impl Book {
         let belongs = self.cards.get(id).is_some_and(|it| it.thread == thread);
         let is_theirs = !separates || self.owners.get(id).is_some_and(|owner| owner == caller);
         belongs && is_theirs && self.is_delivered(caller, id)
+    }
+
+    /// Returns the code of a card of this thread that a response names and does not show.
+    pub(super) fn told_without_a_card(
+        &self,
+        thread: &str,
+        body: &str,
+        shown: &[ShownCard],
+    ) -> Option<String> {
+        let here = self.cards.values().filter(|it| it.thread == thread);
+        let hidden = here.filter(|it| shown.iter().all(|(id, ..)| *id != it.id));
+        let mut codes = hidden.map(Card::code);
+        codes.find(|code| has_word(body, code))
     }
 
     pub(super) fn is_agreed(&self, id: &str) -> bool {

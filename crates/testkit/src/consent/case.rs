@@ -206,6 +206,10 @@ impl<'a> Case<'a> {
         let shown = cards::shown(&response.body, &|prompt| self.world.content(prompt));
         let at = (planned.caller.clone(), planned.thread.clone());
         if let Some(said) = &planned.said {
+            let told = self.book.told_without_a_card(&planned.thread, &response.body, &shown);
+            if let Some(code) = told.filter(|code| !cards::has_word(said, code)) {
+                return Err(format!("the code {code} was told without its card"));
+            }
             let history = self.histories.entry(at.clone()).or_default();
             history.push(("user", said.clone()));
             history.push(("assistant", cards::rendered(&response.body, &shown)));

@@ -217,7 +217,7 @@ async fn the_card_of_a_cancellation_says_what_the_order_is() -> TestResult {
           yes / no
         > Did you cancel order 1?
         = Open orders: #1 buy 0/2 BTC-USDT @ 10000
-          The card <code 4> still waits: yes <code 4>, or no <code 4>.
+          The card still waits: answer it as it says.
         > cancel order 7
         = Not done: there is no open order #7; open: #1
     "]]
