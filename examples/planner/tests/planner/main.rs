@@ -13,6 +13,7 @@ mod exchange;
 mod hostile;
 mod known;
 mod language;
+mod people;
 mod planned;
 mod program;
 mod rows;

@@ -13,5 +13,6 @@ mod kept;
 mod language;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod people;
 mod rows;
 mod scenario;

@@ -17,6 +17,7 @@ mod endpoints;
 mod evening;
 mod full_sequence;
 mod orchestration;
+mod people;
 #[cfg(feature = "evening")]
 mod repairs;
 mod requests;

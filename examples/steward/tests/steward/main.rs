@@ -14,6 +14,7 @@ mod forms;
 mod http;
 mod legacy;
 mod models;
+mod people;
 mod plans;
 mod property;
 mod served;

@@ -5,6 +5,7 @@ mod common;
 mod consent;
 mod corpus;
 mod damage;
+mod people;
 #[cfg(feature = "plugins")]
 mod plugins;
 mod reminders;

@@ -1,5 +1,4 @@
 //! Our clients against a model server of others, in each way in which it answers and fails.
-#[path = "aimock/fixture.rs"]
 mod fixture;
 
 use std::{

@@ -1,0 +1,9 @@
+//! Processes that are killed, stopped and starved, on every store.
+mod clock;
+mod disk;
+mod kill;
+mod memory;
+mod resume;
+mod servers;
+mod share;
+mod tls;
