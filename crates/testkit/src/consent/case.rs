@@ -206,7 +206,9 @@ impl<'a> Case<'a> {
         let shown = cards::shown(&response.body, &|prompt| self.world.content(prompt));
         let at = (planned.caller.clone(), planned.thread.clone());
         if let Some(said) = &planned.said {
-            let told = self.book.told_without_a_card(&planned.thread, &response.body, &shown);
+            let told = self
+                .book
+                .told_without_a_card(&planned.thread, &response.body, &shown);
             if let Some(code) = told.filter(|code| !cards::has_word(said, code)) {
                 return Err(format!("the code {code} was told without its card"));
             }
