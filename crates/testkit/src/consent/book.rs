@@ -13,6 +13,8 @@ pub(super) struct Book {
     delivered: Vec<(String, String)>,
     owners: BTreeMap<String, String>,
     consented: BTreeSet<String>,
+    /// The words of the callers.
+    heard: BTreeSet<String>,
 }
 
 impl Book {
@@ -70,7 +72,13 @@ impl Book {
         belongs && is_theirs && self.is_delivered(caller, id)
     }
 
-    /// Returns the code of a card of this thread that a response names and does not show.
+    /// Notes what a caller says.
+    pub(super) fn hear<'a>(&mut self, words: impl Iterator<Item = &'a String>) {
+        self.heard.extend(words.cloned());
+    }
+
+    /// Returns the code of a card of this thread that a response names and does not show, and that
+    /// nobody has said.
     pub(super) fn told_without_a_card(
         &self,
         thread: &str,
@@ -79,8 +87,9 @@ impl Book {
     ) -> Option<String> {
         let here = self.cards.values().filter(|it| it.thread == thread);
         let hidden = here.filter(|it| shown.iter().all(|(id, ..)| *id != it.id));
-        let mut codes = hidden.map(Card::code);
-        codes.find(|code| has_word(body, code))
+        let told = hidden.map(Card::code).filter(|code| has_word(body, code));
+        let mut unheard = told.filter(|code| self.heard.iter().all(|words| !has_word(words, code)));
+        unheard.next()
     }
 
     pub(super) fn is_agreed(&self, id: &str) -> bool {
