@@ -7,7 +7,7 @@ use jiff::{
 use crate::{
     calendar::{month, near_day, week, weekday, weekday_sign},
     number::{is_digit, number},
-    word::{after_word, is_inside},
+    word::{after_word, before_word, is_inside},
 };
 
 /// The direction in which an unspecified year or week is resolved.
@@ -70,8 +70,13 @@ struct Reader {
 impl Reader {
     /// Reads the day at the beginning of `here`, and returns the rest of the text.
     fn read<'a>(&mut self, before: &str, gap: &str, here: &'a str) -> Option<&'a str> {
-        if let Some((days, rest)) = self.span(before, here) {
-            self.seen.extend(days.map(|day| (day, false)));
+        let several = self.of_near_month(before, here);
+        let several = several.or_else(|| {
+            let (days, rest) = self.span(before, here)?;
+            Some((days.to_vec(), rest))
+        });
+        if let Some((days, rest)) = several {
+            self.seen.extend(days.into_iter().map(|day| (day, false)));
             return Some(rest);
         }
         let last = self.seen.last().map(|(day, _)| *day);
@@ -103,15 +108,43 @@ impl Reader {
             return None;
         }
         let (first, rest) = ordinal(here)?;
-        let rest = after_word(rest.trim_start(), &TO)?.trim_start();
-        let rest = rest.strip_prefix("the ").unwrap_or(rest);
-        let (month, last, rest) = day_first(rest).filter(|(_, last, _)| first < *last)?;
+        let (month, last, rest) =
+            day_first(to(before, rest)?).filter(|(_, last, _)| first < *last)?;
         let (start, rest) = match year(rest) {
             Some((year, rest)) => (Date::new(year, month, first).ok()?, rest),
             None => (self.without_year(month, first)?, rest),
         };
         let end = Date::new(start.year(), month, last).ok()?;
         Some(([start, end], rest))
+    }
+
+    /// Reads 下个月3号, 上月3日到6日, `next month on the 3rd`, `the 3rd to the 6th of next month`: one
+    /// or two days of a month near this one.
+    fn of_near_month<'a>(&self, before: &str, here: &'a str) -> Option<(Vec<Date>, &'a str)> {
+        if before.ends_with(is_digit) || is_inside(before) {
+            return None;
+        }
+        let (months, [first, last], rest) = if let Some((months, rest)) = near_month(here) {
+            let (days, rest) = days_behind(rest)?;
+            (months, days, rest)
+        } else {
+            let (first, rest) = ordinal(here)?;
+            let (last, rest) = match to(before, rest) {
+                Some(rest) => ordinal(rest).map(|(day, rest)| (Some(day), rest))?,
+                None => (None, rest),
+            };
+            let rest = rest.trim_start();
+            let (months, rest) = near_month(rest.strip_prefix("of ").unwrap_or(rest))?;
+            (months, [Some(first), last], rest)
+        };
+        let month = self.today.first_of_month().checked_add(months.months());
+        let month = month.ok()?;
+        let day = |day: i8| Date::new(month.year(), month.month(), day).ok();
+        let days = [first, last].into_iter().flatten().map(day);
+        let days: Vec<_> = days.collect::<Option<_>>()?;
+        // A period that ends before its beginning is neither of its days.
+        let right = days.is_sorted();
+        Some((days.into_iter().filter(|_| right).collect(), rest))
     }
 
     /// Reads 2026-03-02, 2026年3月2日, 3月2日, `March 2nd, 2026`, `2 March`.
@@ -257,6 +290,72 @@ impl Reader {
         let ahead = 7 * weeks + i64::from(day.to_monday_zero_offset()) - monday;
         self.today.checked_add(ahead.days()).ok()
     }
+}
+
+/// Reads the name of a month near this one, with its distance in months.
+fn near_month(here: &str) -> Option<(i64, &str)> {
+    const NEAR: [(&str, i64); 11] = [
+        ("下下个月", 2),
+        ("下个月", 1),
+        ("下月", 1),
+        ("这个月", 0),
+        ("本月", 0),
+        ("上上个月", -2),
+        ("上个月", -1),
+        ("上月", -1),
+        ("next month", 1),
+        ("this month", 0),
+        ("last month", -1),
+    ];
+    let mut near = NEAR.into_iter();
+    near.find_map(|(word, months)| Some((months, after_word(here, &[word])?)))
+}
+
+/// Reads the day or the days behind the name of a month: 的3号到6号, ` from the 3rd to the 6th`.
+fn days_behind(text: &str) -> Option<([Option<i8>; 2], &str)> {
+    let text = text.trim_start_matches(['的', ' ', ',', '，']);
+    if let Some((day, rest)) = number(text) {
+        let first = i8::try_from(day).ok();
+        let until = |rest| {
+            let (day, rest) = number(after_word(rest, &TO)?.trim_start())?;
+            Some(([first, i8::try_from(day).ok()], of_day(rest)?))
+        };
+        return match of_day(rest) {
+            Some(rest) => Some(until(rest.trim_start()).unwrap_or(([first, None], rest))),
+            None => until(rest.trim_start()).or_else(|| english_days("", text)),
+        };
+    }
+    let start = after_word(text, &["from", "on", "between"]).unwrap_or(text);
+    let head = text.get(..text.len() - start.len())?;
+    english_days(head, start.trim_start())
+}
+
+/// Reads `the 3rd`, `3rd to 6th`.
+fn english_days<'a>(before: &str, text: &'a str) -> Option<([Option<i8>; 2], &'a str)> {
+    let named = after_word(text, &["the"]).map(str::trim_start);
+    let (first, rest) = ordinal(named.unwrap_or(text))?;
+    // A number alone may count something.
+    let is_bare = text.get(..text.len() - rest.len())?.ends_with(is_digit);
+    if is_bare && named.is_none() {
+        return None;
+    }
+    let last = to(before, rest).and_then(ordinal);
+    Some(match last {
+        Some((last, rest)) => ([Some(first), Some(last)], rest),
+        None => ([Some(first), None], rest),
+    })
+}
+
+/// Returns the text behind the words between the first and the last day: ` to the `, and ` and the `
+/// after `between`.
+fn to<'a>(before: &str, rest: &'a str) -> Option<&'a str> {
+    let lead = before.trim_end();
+    let lead = before_word(lead, &["the"]).map_or(lead, str::trim_end);
+    let between = before_word(lead, &["between"]).map(|_| "and");
+    let rest = rest.trim_start();
+    let joined = after_word(rest, &TO).or_else(|| after_word(rest, &[between?]))?;
+    let rest = joined.trim_start();
+    Some(rest.strip_prefix("the ").unwrap_or(rest))
 }
 
 /// Reads 2026-03-02, 2026年3月2日.

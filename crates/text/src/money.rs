@@ -1,8 +1,12 @@
 //! Amounts of money.
-use crate::word::is_inside;
+use crate::{
+    number::{digit, number},
+    numeral::{figured, numerals},
+    word::{after_word, before_word, is_inside},
+};
 
 /// The words and signs of currencies before or after an amount. The longer ones come first.
-const CURRENCIES: [(&str, &str); 35] = [
+const CURRENCIES: [(&str, &str); 36] = [
     ("dollars", "USD"),
     ("dollar", "USD"),
     ("pounds", "GBP"),
@@ -32,6 +36,7 @@ const CURRENCIES: [(&str, &str); 35] = [
     ("元整", "CNY"),
     ("元", "CNY"),
     ("块", "CNY"),
+    ("圆", "CNY"),
     ("hk$", "HKD"),
     ("£", "GBP"),
     ("¥", "CNY"),
@@ -70,7 +75,15 @@ pub fn decimal(text: &str, places: usize) -> Option<i64> {
 /// come before three digits, and more than two decimals need a unit that makes whole hundredths of
 /// them.
 pub fn money(text: &str) -> Option<i64> {
-    let text = text.trim().to_lowercase();
+    let text = numerals(text.trim()).to_lowercase();
+    let with_part = CURRENCIES.iter().find_map(|(word, _)| {
+        let (whole, rest) = text.split_once(word)?;
+        let (part, rest) = smaller(word, rest)?;
+        rest.trim().is_empty().then_some((whole, part))
+    });
+    if let Some((whole, part)) = with_part {
+        return money(whole)?.checked_add(part);
+    }
     let bare = |text: &'_ str| -> String {
         let before = CURRENCIES.iter().find_map(|(it, _)| text.strip_prefix(it));
         let text = before.unwrap_or(text);
@@ -141,8 +154,8 @@ pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
 /// assert_eq!(priced_in("the euro tour, budget $1500", &["budget"]), Some((150_000, Some("USD"))));
 /// ```
 pub fn priced_in(text: &str, labels: &[&str]) -> Option<(i64, Option<&'static str>)> {
-    let lower = in_figures(&text.to_ascii_lowercase());
-    let found = written(&lower);
+    let (figures, spelled) = figured(&text.to_ascii_lowercase());
+    let found = written(&figures, &spelled);
     let of = |is: &dyn Fn(&WrittenRun<'_>) -> bool| {
         let all = found.iter().filter(|it| is(it)).map(WrittenRun::priced);
         all.collect::<Vec<_>>()
@@ -163,26 +176,38 @@ pub fn priced_in(text: &str, labels: &[&str]) -> Option<(i64, Option<&'static st
     }
 }
 
-/// Writes a single Chinese digit before a unit and a currency in figures: 两万元 as 2万元. Longer
-/// numbers stay as they are.
-fn in_figures(text: &str) -> String {
-    const DIGITS: &str = "一二三四五六七八九";
-    let all: Vec<char> = text.chars().collect();
-    let is_number =
-        |c: &char| DIGITS.contains(*c) || "两零半十百千万亿".contains(*c) || c.is_ascii_digit();
-    let figure = |(at, c): (usize, &char)| {
-        let value = if *c == '两' {
-            Some(2)
-        } else {
-            DIGITS.chars().position(|d| d == *c).map(|d| d + 1)
-        };
-        let alone = at == 0 || all.get(at - 1).is_none_or(|before| !is_number(before));
-        let unit = all.get(at + 1).is_some_and(|unit| "百千万".contains(*unit));
-        let ends = all.get(at + 2).is_some_and(|end| "元块".contains(*end));
-        let value = value.filter(|_| alone && unit && ends);
-        value.map_or_else(|| c.to_string(), |value| value.to_string())
+/// Reads what follows a whole amount in its smaller units, in hundredths: 五角 and 五 after 12块,
+/// `and 50 cents` after 12 dollars. Numbers are in digits.
+fn smaller<'a>(currency: &str, text: &'a str) -> Option<(i64, &'a str)> {
+    let digit = |text: &'a str| {
+        let (value, rest) =
+            number(text).filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))?;
+        Some((value, rest)).filter(|_| text.len() - rest.len() == 1)
     };
-    all.iter().enumerate().map(figure).collect()
+    if ["元", "块", "圆"].contains(&currency) {
+        let (tenths, rest) = digit(text)?;
+        if let Some(rest) = rest.strip_prefix(['角', '毛']) {
+            let parts =
+                digit(rest).and_then(|(parts, rest)| Some((parts, rest.strip_prefix('分')?)));
+            let (parts, rest) = parts.unwrap_or((0, rest));
+            return Some((tenths * 10 + parts, rest));
+        }
+        // 12块5 ends there: 12块5个人 does not.
+        let ends =
+            rest.is_empty() || rest.starts_with(|c: char| c == '钱' || c == '的' || is_pause(c));
+        return Some((tenths * 10, rest)).filter(|_| currency == "块" && ends);
+    }
+    let rest = text.trim_start();
+    let rest = rest.strip_prefix("and ").unwrap_or(rest);
+    let (cents, rest) = number(rest).filter(|(value, _)| (1..100).contains(value))?;
+    Some((
+        cents,
+        after_word(rest.trim_start(), &["cents", "cent", "pence"])?,
+    ))
+}
+
+fn is_pause(c: char) -> bool {
+    c.is_whitespace() || ",.;，。；、!！)）".contains(c)
 }
 
 /// A group of characters that belong together, be it one amount or not.
@@ -190,9 +215,13 @@ struct WrittenRun<'a> {
     before: &'a str,
     number: &'a str,
     after: &'a str,
+    /// True if it was in English words.
+    is_spelled: bool,
+    /// Its smaller units, in hundredths.
+    part: i64,
 }
 
-fn written(text: &str) -> Vec<WrittenRun<'_>> {
+fn written<'a>(text: &'a str, spelled: &[usize]) -> Vec<WrittenRun<'a>> {
     let mut found = vec![];
     let mut seen = 0;
     for (at, c) in text.char_indices() {
@@ -203,14 +232,21 @@ fn written(text: &str) -> Vec<WrittenRun<'_>> {
             continue;
         }
         let bytes = here.len() - together(here).len();
+        seen = at + bytes;
         if let Some((number, after)) = here.split_at_checked(bytes) {
+            let part = CURRENCIES
+                .iter()
+                .find_map(|(word, _)| smaller(word, after.trim_start().strip_prefix(word)?));
+            let (part, rest) = part.unwrap_or((0, after));
+            seen = text.len() - rest.len();
             found.push(WrittenRun {
                 before,
                 number,
                 after,
+                is_spelled: spelled.binary_search(&at).is_ok(),
+                part,
             });
         }
-        seen = at + bytes;
     }
     found
 }
@@ -238,6 +274,10 @@ fn together(text: &str) -> &str {
             _ => return rest,
         }
     }
+}
+
+fn is_number(c: char) -> bool {
+    digit(c).is_some() || "百千万亿".contains(c)
 }
 
 impl WrittenRun<'_> {
@@ -278,26 +318,52 @@ impl WrittenRun<'_> {
 
     /// Returns the amount, if it is unambiguous.
     fn value(&self) -> Option<i64> {
+        let before = self.before.trim_end();
         let is_part = self
             .before
-            .ends_with(['-', '−', '十', '百', '千', '万', '亿', '.', ',']);
-        if is_part || self.goes_on() {
+            .ends_with(|c| "-−.,几数负十百千万亿".contains(c));
+        // "Several hundred and five" goes on with it.
+        let lead = before_word(before, &["and"]).map_or(before, str::trim_end);
+        let changes_it = before_word(before, &["minus", "negative"]).is_some()
+            || before_word(lead, &["hundred", "thousand", "million"]).is_some();
+        if is_part || changes_it || self.goes_on() {
             return None;
         }
-        money(self.number)
+        money(self.number)?.checked_add(self.part)
     }
 
     /// Returns true if the following text changes the number, or makes it count something else.
     fn goes_on(&self) -> bool {
-        const MORE: &str = "一二三四五六七八九十百千万亿两零半";
-        const COUNTED: &str = "人天次张个位份晚间件小分月日号年点%％";
-        const WORDS: [&str; 6] = ["thousand", "million", "hundred", "grand", "people", "hours"];
+        const COUNTED: &str = "多余几半人天次张个位份晚间件小角毛分月日号年点%％";
+        const WORDS: [&str; 9] = [
+            "thousand", "million", "hundred", "grand", "people", "hours", "cent", "pence", "point",
+        ];
+        // What may follow an amount in words that has no currency: "about two weeks" is none.
+        const ENDS: [&str; 14] = [
+            "by",
+            "for",
+            "from",
+            "on",
+            "to",
+            "in",
+            "and",
+            "with",
+            "at",
+            "including",
+            "total",
+            "or",
+            "please",
+            "because",
+        ];
         let rest = self.after.trim_start();
         if CURRENCIES.iter().any(|(word, _)| rest.starts_with(word)) {
             return false;
         }
-        let is_more = |c: char| c.is_ascii_alphabetic() || MORE.contains(c) || COUNTED.contains(c);
-        self.after.starts_with(is_more) || WORDS.iter().any(|word| rest.starts_with(word))
+        let is_more = |c: char| c.is_ascii_alphabetic() || is_number(c) || COUNTED.contains(c);
+        let counts = self.is_spelled
+            && rest.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && after_word(rest, &ENDS).is_none();
+        counts || self.after.starts_with(is_more) || WORDS.iter().any(|word| rest.starts_with(word))
     }
 }
 
@@ -331,9 +397,18 @@ mod tests {
             ("1'200", Some(120_000)),
             ("3萬", Some(3_000_000)),
             ("1.000001千", None),
-            ("1万2千", None),
+            ("1万2千", Some(1_200_000)),
             ("万", None),
-            ("3千万", None),
+            ("3千万", Some(3_000_000_000)),
+            ("四百二十块", Some(42_000)),
+            ("一千二百元五角", Some(120_050)),
+            ("12块5", Some(1_250)),
+            ("三块八毛五分", Some(385)),
+            ("叁佰贰拾元整", Some(32_000)),
+            ("twenty-three dollars", Some(2_300)),
+            ("twenty-three dollars and fifty cents", Some(2_350)),
+            ("105 euros 7 cents", Some(10_507)),
+            ("一两百块", None),
             ("1.", None),
             ("", None),
         ];
@@ -368,11 +443,38 @@ mod tests {
             ("预算300-500", None),
             ("300到500元", None),
             ("-300元", None),
-            ("1万2千元", None),
-            ("三千5百元", None),
-            ("预算3千五百元", None),
+            ("1万2千元", Some(1_200_000)),
+            ("三千5百元", Some(350_000)),
+            ("预算3千五百元", Some(350_000)),
             ("budget 3m", None),
-            ("budget 2 million", None),
+            ("budget 2 million", Some(200_000_000)),
+            ("打车四百二十块", Some(42_000)),
+            ("住宿一千二百元五角，发票", Some(120_050)),
+            ("打车12块5，午饭", Some(1_250)),
+            ("打车12块5个人", None),
+            ("预算两万", Some(2_000_000)),
+            ("周三200元", Some(20_000)),
+            ("星期一午饭八十六块五", Some(8_650)),
+            ("taxi twenty-three dollars", Some(2_300)),
+            ("a hundred and five euro for lunch", Some(10_500)),
+            ("paid 23 dollars and 50 cents", Some(2_350)),
+            ("budget two thousand by train", Some(200_000)),
+            ("Budget: One Thousand Five Hundred yuan", Some(150_000)),
+            ("about two weeks in Oslo, 300 yuan", Some(30_000)),
+            ("about two weeks in Oslo", None),
+            ("a few hundred dollars", None),
+            ("a few hundred and five dollars", None),
+            ("a dinner of a hundred and five euro", Some(10_500)),
+            ("half a million euro", None),
+            ("someone paid often, weighty tension", None),
+            ("两三百元", None),
+            ("几百块", None),
+            ("一百多块", None),
+            ("预算1000多元", None),
+            ("负三百元", None),
+            ("minus twenty euros", None),
+            ("three to five hundred euro", None),
+            ("paid 50 cents", None),
             ("费用报销3张发票", None),
             ("预算0元", None),
             ("1200", None),

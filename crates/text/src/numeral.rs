@@ -1,5 +1,5 @@
 //! Numbers that are written in words.
-use crate::number::digit;
+use crate::{number::digit, word::before_word};
 
 /// The English words of numbers below a hundred, and their units.
 const WORDS: [(&str, i64); 28] = [
@@ -48,6 +48,8 @@ const UNITS: [(char, i64); 5] = [
     ('万', 10_000),
     ('亿', 100_000_000),
 ];
+/// The most characters of a number in words, and of what is looked at before one.
+const LONGEST: usize = 40;
 /// 一下 and 一些 count nothing, and neither does 第一 or 统一.
 const AFTER: &str = "下些起样直定般切律向旦半";
 const BEFORE: &str = "第统唯万";
@@ -63,14 +65,24 @@ const BEFORE: &str = "第统唯万";
 /// assert_eq!(numerals("看一下，千万别买，that one"), "看一下，千万别买，that one");
 /// ```
 pub fn numerals(text: &str) -> String {
-    let (mut out, mut rest) = (String::new(), text);
+    figured(text).0
+}
+
+/// Writes the numbers of a text in digits, and returns with it where those begin that were in
+/// English words.
+pub(crate) fn figured(text: &str) -> (String, Vec<usize>) {
+    let (mut out, mut rest, mut english_ones) = (String::new(), text, vec![]);
     while let Some(first) = rest.chars().next() {
-        let read = if first.is_ascii_alphabetic() {
-            english(rest, &out)
-        } else {
-            chinese(rest, &out)
+        let english = first
+            .is_ascii_alphanumeric()
+            .then(|| english(rest, &out))
+            .flatten();
+        english_ones.extend(english.is_some().then_some(out.len()));
+        let chinese = || {
+            let latin = first.is_ascii_alphabetic();
+            (!latin).then(|| chinese(rest, &out)).flatten()
         };
-        if let Some((number, tail)) = read {
+        if let Some((number, tail)) = english.or_else(chinese) {
             out.push_str(&number);
             rest = tail;
             continue;
@@ -84,21 +96,38 @@ pub fn numerals(text: &str) -> String {
         out.push_str(word);
         rest = tail;
     }
-    out
+    (out, english_ones)
 }
 
+fn known(table: &[(&str, i64)], word: &str) -> Option<i64> {
+    let mut table = table.iter();
+    let found = table.find(|(known, _)| word.eq_ignore_ascii_case(known));
+    found.map(|(_, value)| *value)
+}
+
+/// Reads `twenty-one`, `a hundred and five`, `two point five`, `2 million`.
 fn english<'t>(text: &'t str, before: &str) -> Option<(String, &'t str)> {
+    let next = |text: &'t str| first_word(text.trim_start_matches([' ', '-']));
     let (mut total, mut part, mut rest, mut any) = (0_i64, 0_i64, text, false);
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        if goes_before(before) {
+            return None;
+        }
+        let (number, tail) = figures(text)?;
+        let (word, behind) = next(tail);
+        let scale = known(&SCALES, word).filter(|_| tail.starts_with(' '))?;
+        if number.contains('.') {
+            return Some((scaled(&number, scale)?, behind));
+        }
+        (part, rest, any) = (number.parse().ok()?, tail, true);
+    } else if known(&SCALES, next(text).0).is_some() && is_vague(before) {
+        return None;
+    }
     loop {
         let from = rest.trim_start_matches([' ', '-']);
         let joined = from.strip_prefix("and ").filter(|_| any && rest != from);
         let (word, tail) = first_word(joined.unwrap_or(from));
-        let lower = word.to_ascii_lowercase();
-        let known = |table: &[(&str, i64)]| {
-            let found = table.iter().find(|(known, _)| *known == lower);
-            found.map(|(_, value)| *value)
-        };
-        match (known(&WORDS), known(&SCALES)) {
+        match (known(&WORDS, word), known(&SCALES, word)) {
             // "Two three" are two numbers.
             (Some(value), _) if fits(part % 100, value) => part += value,
             (_, Some(100)) => part = part.max(1).checked_mul(100)?,
@@ -111,10 +140,60 @@ fn english<'t>(text: &'t str, before: &str) -> Option<(String, &'t str)> {
         (rest, any) = (tail, true);
     }
     let said = text.get(..text.len() - rest.len()).unwrap_or_default();
-    let lead = before.trim_end().to_ascii_lowercase();
+    let lead = end_of(before).trim_end().to_ascii_lowercase();
     let points = POINTS.iter().any(|word| lead.ends_with(word));
     let is_read = any && !(said.eq_ignore_ascii_case("one") && points);
-    is_read.then(|| ((total + part).to_string(), rest))
+    let number = is_read.then(|| total.checked_add(part)).flatten()?;
+    let Some((places, behind)) = places(rest) else {
+        return Some((number.to_string(), rest));
+    };
+    let number = format!("{number}.{places}");
+    let (word, tail) = next(behind);
+    Some(match known(&SCALES, word) {
+        Some(scale) => (scaled(&number, scale)?, tail),
+        None => (number, behind),
+    })
+}
+
+/// Reads the digits after a point: ` point two five`.
+fn places(text: &str) -> Option<(String, &str)> {
+    let mut rest = text.strip_prefix(" point")?;
+    let mut places = String::new();
+    while let Some(from) = rest.strip_prefix(' ') {
+        let (word, tail) = first_word(from);
+        match known(&WORDS, word) {
+            Some(digit) if digit < 10 => places.push_str(&digit.to_string()),
+            _ => break,
+        }
+        rest = tail;
+    }
+    (!places.is_empty()).then_some((places, rest))
+}
+
+/// Returns true if what comes before a hundred tells that it is not one, as in "a few hundred" and
+/// "half a million".
+fn is_vague(before: &str) -> bool {
+    const VAGUE: [&str; 7] = [
+        "few", "several", "couple", "many", "some", "half", "quarter",
+    ];
+    let lead = end_of(before).trim_end_matches([' ', '-']);
+    let lead = lead.to_ascii_lowercase();
+    let before = |lead: &str, word| before_word(lead, &[word]).map(|it| it.trim_end().to_owned());
+    let lead = before(&lead, "a").unwrap_or(lead);
+    let lead = before(&lead, "of").unwrap_or(lead);
+    goes_before(&lead) || before_word(&lead, &VAGUE).is_some()
+}
+
+/// Returns the last characters of a text, in which the word before a number is.
+fn end_of(text: &str) -> &str {
+    let from = text.char_indices().rev().take(LONGEST).last();
+    from.and_then(|(from, _)| text.get(from..))
+        .unwrap_or_default()
+}
+
+/// Returns true if a number goes on where a text ends.
+fn goes_before(before: &str) -> bool {
+    before.ends_with(|c: char| c.is_ascii_digit() || ".,'".contains(c))
 }
 
 /// Returns true if a word can follow the tens: "twenty one", and not "ten one".
@@ -135,21 +214,25 @@ fn chinese<'t>(text: &'t str, before: &str) -> Option<(String, &'t str)> {
     if text.starts_with('半') && text.chars().nth(1).is_some_and(|c| "个個枚".contains(c)) {
         return Some(("0.5".to_owned(), text.strip_prefix('半')?));
     }
-    if before.ends_with(|c: char| c.is_ascii_digit() || ".,'".contains(c)) {
+    if goes_before(before) {
         return None;
+    }
+    if let Some((said, rest)) = formal(text, before) {
+        return Some((run(&said)?.0, rest));
+    }
+    if let Some(mixed) = mixed(text) {
+        return Some(mixed);
     }
     let follows = |rest: &str| rest.starts_with(|c: char| digit(c).is_some());
     if let Some((number, rest)) = figures(text) {
-        let unit = |c: char| UNITS.iter().find(|(known, _)| *known == c);
-        let (times, tail) = match rest.chars().next().and_then(unit) {
-            Some((sign, times)) => (*times, rest.strip_prefix(*sign)?),
-            None => (1, rest),
-        };
+        let times = rest.chars().next().and_then(unit);
+        let tail = rest.strip_prefix(|c| unit(c).is_some()).unwrap_or(rest);
+        let times = times.unwrap_or(1);
         let is_plain = !follows(tail) && figures(tail).is_none();
         let scaled = (times > 1 && is_plain).then(|| scaled(&number, times))?;
         return Some((scaled?, tail));
     }
-    let (number, rest) = run(text)?;
+    let (number, rest) = run(text).or_else(|| unread(text))?;
     let said = text.get(..text.len() - rest.len())?;
     let is_one = said.chars().count() == 1;
     let counts_nothing = rest.starts_with(|c| AFTER.contains(c)) || rest.starts_with('点');
@@ -193,12 +276,26 @@ fn scaled(number: &str, times: i64) -> Option<String> {
     })
 }
 
+/// Returns the value of a Chinese digit below ten.
+fn plain(c: char) -> Option<i64> {
+    digit(c).filter(|value| *value < 10)
+}
+
+fn unit(c: char) -> Option<i64> {
+    let mut units = UNITS.iter();
+    let found = units.find(|(sign, _)| *sign == c);
+    found.map(|(_, times)| *times)
+}
+
+/// Splits a text after the Chinese digits and units at its beginning.
+fn split_run(text: &str) -> (&str, &str) {
+    let end = text.find(|c| digit(c).is_none() && unit(c).is_none());
+    text.split_at(end.unwrap_or(text.len()))
+}
+
 /// Returns the Chinese number with which a text begins; a unit alone is none, but for 十.
 fn run(text: &str) -> Option<(String, &str)> {
-    let unit = |c: char| UNITS.iter().find(|(sign, _)| *sign == c).map(|(_, n)| *n);
-    let end = text.find(|c| digit(c).is_none() && unit(c).is_none());
-    let (said, mut rest) = text.split_at(end.unwrap_or(text.len()));
-    let plain = |c: char| digit(c).filter(|value| *value < 10);
+    let (said, mut rest) = split_run(text);
     let counts = said.chars().any(|c| plain(c).is_some()) || said.starts_with('十');
     if !counts {
         return None;
@@ -208,25 +305,15 @@ fn run(text: &str) -> Option<(String, &str)> {
         digits.map(|digit| digit.to_string()).collect()
     };
     let mut number = if said.chars().all(|c| plain(c).is_some()) {
+        // 两三 is two or three.
+        let values: Vec<_> = said.chars().filter_map(plain).collect();
+        if matches!(*values, [(1..), (1..)]) {
+            return None;
+        }
         digits(said)
     } else {
-        let (mut total, mut section, mut last) = (0_i64, 0_i64, 0_i64);
-        for c in said.chars() {
-            match (plain(c), unit(c)) {
-                (Some(value), _) => last = value,
-                (_, Some(times @ (10 | 100 | 1_000))) => {
-                    section += last.max(1) * times;
-                    last = 0;
-                }
-                (_, Some(times)) if section + last > 0 || total == 0 => {
-                    let part = (section + last).max(1).checked_mul(times)?;
-                    total = total.checked_add(part)?;
-                    (section, last) = (0, 0);
-                }
-                _ => return None,
-            }
-        }
-        (total + section + last).to_string()
+        let said: Option<Vec<_>> = said.chars().map(Part::of).collect();
+        value(&said?)?.to_string()
     };
     if let Some(places) = rest.strip_prefix('点') {
         let tail = places.trim_start_matches(|c| plain(c).is_some());
@@ -237,6 +324,118 @@ fn run(text: &str) -> Option<(String, &str)> {
         }
     }
     Some((number, rest))
+}
+
+/// A part of a number with units.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Value(i64),
+    Unit(i64),
+}
+
+impl Part {
+    fn of(c: char) -> Option<Self> {
+        plain(c)
+            .map(Self::Value)
+            .or_else(|| unit(c).map(Self::Unit))
+    }
+}
+
+/// Returns the value of a number with units. 两三百 is no number, and neither is 百八十.
+fn value(parts: &[Part]) -> Option<i64> {
+    let (mut total, mut section, mut last) = (0_i64, 0_i64, 0_i64);
+    let mut below = i64::MAX;
+    let mut before = None;
+    for part in parts {
+        match *part {
+            Part::Value(value) => {
+                if matches!(before, Some(Part::Value(1..))) {
+                    return None;
+                }
+                last = value;
+            }
+            Part::Unit(times @ (10 | 100 | 1_000)) if times < below => {
+                // Ten needs no one before it.
+                let counted = last > 0 || times == 10;
+                section += last.max(1).checked_mul(times).filter(|_| counted)?;
+                (last, below) = (0, times);
+            }
+            Part::Unit(times) if times >= 10_000 && section + last > 0 => {
+                let part = (section + last).checked_mul(times)?;
+                total = total.checked_add(part)?;
+                (section, last, below) = (0, 0, i64::MAX);
+            }
+            Part::Unit(_) => return None,
+        }
+        before = Some(*part);
+    }
+    // 二百五 is two hundred and fifty.
+    let short = match parts {
+        [.., Part::Unit(times @ 100..), Part::Value(_)] => times / 10,
+        _ => 1,
+    };
+    total
+        .checked_add(section)?
+        .checked_add(last.checked_mul(short)?)
+}
+
+/// Reads a number of figures and units whose every part has a unit: 1万2千, 3千五百.
+fn mixed(text: &str) -> Option<(String, &str)> {
+    let (mut parts, mut rest, mut has_figures) = (vec![], text, false);
+    while let Some(c) = rest.chars().next() {
+        if parts.len() > LONGEST {
+            return None;
+        }
+        if c.is_ascii_digit() {
+            let tail = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            let figures = rest.get(..rest.len() - tail.len())?;
+            parts.push(Part::Value(figures.parse().ok()?));
+            (rest, has_figures) = (tail, true);
+        } else if let Some(part) = Part::of(c) {
+            parts.push(part);
+            rest = rest.strip_prefix(c)?;
+        } else {
+            break;
+        }
+    }
+    let units = parts.iter().filter(|part| matches!(part, Part::Unit(_)));
+    let is_mixed = has_figures && units.count() > 1 && matches!(parts.last(), Some(Part::Unit(_)));
+    let value = is_mixed.then(|| value(&parts)).flatten()?;
+    Some((value.to_string(), rest))
+}
+
+/// Returns the plain form of a number in the characters of receipts, 叁佰贰拾, with the rest.
+fn formal<'t>(text: &'t str, before: &str) -> Option<(String, &'t str)> {
+    const FORMAL: &str = "壹一贰二叁三肆四伍五陆六柒七捌八玖九拾十佰百仟千零零";
+    let simple = |c: char| {
+        let mut pairs = FORMAL.chars();
+        while let (Some(formal), Some(plain)) = (pairs.next(), pairs.next()) {
+            if formal == c {
+                return Some(plain);
+            }
+        }
+        "万亿".contains(c).then_some(c)
+    };
+    let said: String = text.chars().take(LONGEST).map_while(simple).collect();
+    let count = said.chars().count();
+    let (head, rest) = match text.char_indices().nth(count) {
+        Some((end, _)) => text.split_at(end),
+        None => (text, ""),
+    };
+    // 大陆 and 队伍 are words.
+    let is_formal = count > 1 && head.contains(['拾', '佰', '仟'])
+        || count == 1 && rest.starts_with(['元', '圆', '角'])
+        || count == 1 && rest.starts_with('分') && before.ends_with('角');
+    is_formal.then_some((said, rest))
+}
+
+/// Returns the Chinese digits and units at the beginning of a text as they are, if they are no
+/// number, so that none is read in the midst of them.
+fn unread(text: &str) -> Option<(String, &str)> {
+    let (said, rest) = split_run(text);
+    let digits = said.chars().filter(|c| plain(*c).is_some());
+    let several = digits.count() > 0 && said.chars().count() > 1;
+    several.then(|| (said.to_owned(), rest))
 }
 
 #[cfg(test)]
@@ -267,6 +466,27 @@ mod tests {
             ("半个比特币", "0.5个比特币"),
             ("百分之12", "12%"),
             ("九亿亿亿亿", "九亿亿亿亿"),
+            ("a hundred and five", "a 105"),
+            ("two point five million", "2500000"),
+            ("1.5 million or 3 hundred and five", "1500000 or 305"),
+            (
+                "a few hundred, half a million",
+                "a few hundred, half a million",
+            ),
+            ("several thousand", "several thousand"),
+            (
+                "a dinner of a hundred, a couple of hundred",
+                "a dinner of a 100, a couple of hundred",
+            ),
+            ("二百五，三万五，一千零二", "250，35000，1002"),
+            ("1万2千，3千五百，三千5百", "12000，3500，3500"),
+            ("两三块，三五天", "两三块，三五天"),
+            ("叁佰元伍角叁分", "300元5角3分"),
+            ("两三百，百八十，万一", "两三百，百八十，万一"),
+            ("五百三千", "五百三千"),
+            ("叁佰贰拾元，伍仟零柒元", "320元，5007元"),
+            ("队伍去大陆", "队伍去大陆"),
+            ("十五，一百一十二", "15，112"),
         ] {
             assert_eq!(numerals(text), expected, "{text}");
         }

@@ -7,6 +7,8 @@ use fugato_testkit::{
 };
 use serde_json::{Value, json};
 
+use steward::action;
+
 use crate::common::{TODAY, TRIP, of, trip};
 
 struct ProgramServer {
@@ -186,6 +188,57 @@ async fn stw_served_words_become_plans_fields_and_decisions() {
     let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
     let program = program.env("STEWARD_AGENT_RUNTIME", "banana");
     assert_contains(&program.err(&["say", TRIP]), "graph, langgraph and legacy");
+}
+
+/// Amounts are read in words, and days of a month near this one, as people write them.
+#[tokio::test]
+async fn stw_served_amounts_in_words_and_days_of_next_month_are_read() {
+    let served = ProgramServer::new(&[]);
+    for (nth, (words, form, expected)) in [
+        ("报销打车费四百二十块，2月20日，事由机场接人", "amount", json!([420, "CNY"])),
+        ("报销住宿费一千二百元五角，2月20日，事由培训", "amount", json!([1200.5, "CNY"])),
+        ("报销午饭八十六块五，2月20日，事由请客户", "amount", json!([86.5, "CNY"])),
+        ("报销酒店叁佰贰拾元整，2月20日，事由培训", "amount", json!([320, "CNY"])),
+        ("报销打车费两三百元，2月20日，事由机场接人", "amount", json!([null, null])),
+        ("Reimburse my taxi, twenty-three dollars, February 20, reason airport", "amount", json!([23, "USD"])),
+        ("Reimburse the dinner of a hundred and five euro on February 20, reason guests", "amount", json!([105, "EUR"])),
+        ("Reimburse a hotel for several hundred dollars on February 20, reason fair", "amount", json!([null, null])),
+        ("申请出差：下个月3号到6号去上海拜访客户，坐火车，预算两万元", "estimated_amount", json!([20000, "CNY"])),
+        ("申请出差：下个月的3到6号去上海拜访客户，坐火车，预算1万2千", "estimated_amount", json!([12000, null])),
+        ("Apply for a business trip to Oslo from the 3rd to the 6th of next month, by train, budget two thousand dollars, reason fair", "estimated_amount", json!([2000, "USD"])),
+        ("Apply for a business trip to Oslo, next month from the 3rd to the 6th, by train, budget fifteen hundred, reason fair", "estimated_amount", json!([1500, null])),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut body = said(words);
+        body["conversation_id"] = json!(format!("w{nth}"));
+        let (_, plan) = served.send(("POST", "/steward/plans"), &body).await;
+        let fields = &plan["tasks"][0]["fields"];
+        let read = json!([fields[form], fields["currency"]]);
+        let whole = |value: &Value| value.as_f64();
+        assert_eq!(whole(&read[0]), whole(&expected[0]), "{words}: {plan}");
+        assert!(expected[1].is_null() || read[1] == expected[1], "{words}: {plan}");
+        if form == "estimated_amount" {
+            let days = json!([fields["start_date"], fields["end_date"]]);
+            assert_eq!(days, json!(["2026-03-03", "2026-03-06"]), "{words}: {plan}");
+        }
+    }
+    // The answer to a question for the amount is read, too.
+    let mut body = json!({ "conversation_id": "w", "base_date": TODAY });
+    for (path, words) in [
+        ("/steward/plans", "报销打车费，2月20日，事由接人"),
+        ("/steward/runtime-decisions", "四百二十块"),
+    ] {
+        body["message"] = json!(words);
+        let (_, plan) = served.send(("POST", path), &body).await;
+        let amount = &plan["steward_state"]["tasks"][0]["fields"]["amount"];
+        assert_eq!(
+            amount.as_f64(),
+            (words == "四百二十块").then_some(420.0),
+            "{plan}"
+        );
+    }
 }
 
 /// An action is carried out after its check and its consent, once, also if the process dies while
@@ -481,6 +534,10 @@ async fn stw_served_every_door_speaks_the_language_of_its_client() {
                 Lang::of(&told) == lang || lang == Lang::En,
                 "{body}: {told}"
             );
+            // Only who names an action that there is none of is told their names.
+            let names = action::WHITELIST.iter().map(|action| action.name);
+            let is_told = |name: &str| told.contains(name) && !told.contains("pay_everybody");
+            assert_eq!(names.into_iter().find(|name| is_told(name)), None, "{told}");
         }
     }
 }
