@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Caller, TimelineItem, error::NOT_FOUND, incoming::words};
+use crate::{Caller, TimelineItem, error::NOT_FOUND, incoming::words, misfit};
 
 /// An agent that endpoints can serve: a runner, the input that words become, and access rules.
 ///
@@ -358,9 +358,10 @@ impl UserMessage {
     /// protocols have fields of their own.
     pub fn beside<T: DeserializeOwned>(&self, allowed: &str) -> Result<T, BadInput> {
         serde_json::from_value(Value::Object(self.extra.clone())).map_err(|error| {
+            let what = misfit::of_json(&error);
             BadInput::new(say!(
-                "what came beside the words cannot be used: {error}; allowed {allowed}",
-                "随文字一起发来的内容无法使用：{error}；允许 {allowed}"
+                "what came beside the words cannot be used: {what}; allowed {allowed}",
+                "随文字一起发来的内容无法使用：{what}；允许 {allowed}"
             ))
         })
     }

@@ -3,11 +3,11 @@ use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
-    extract::{FromRequest, FromRequestParts, Request, State},
+    extract::{FromRequest, FromRequestParts, Request, State, rejection::QueryRejection},
     http::{HeaderMap, Method, StatusCode, header, request::Parts},
     middleware::Next,
 };
-use fugato_state::say;
+use fugato_state::{Lang, say};
 use futures::StreamExt as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -16,6 +16,7 @@ use crate::{
     Caller, Limits,
     app_state::AppState,
     error::{ApiError, ApiResult},
+    misfit,
 };
 
 /// The body of a request as JSON; an empty one is an empty object.
@@ -30,23 +31,7 @@ impl FromRequest<Arc<AppState>> for JsonBody {
         if bytes.is_empty() {
             return Ok(Self(Value::Object(serde_json::Map::new())));
         }
-        // A page of another origin can send anything else without asking first.
-        if !is_json(&parts.headers) {
-            return Err(ApiError::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "not_json",
-                say!(
-                    "the body must be JSON, with the header content-type: application/json",
-                    "请求体应为 JSON，并带请求头 content-type: application/json"
-                ),
-            ));
-        }
-        let body: Value = serde_json::from_slice(&bytes).map_err(|error| {
-            ApiError::bad(say!(
-                "the body is not JSON: {error}",
-                "请求体不是 JSON：{error}"
-            ))
-        })?;
+        let body: Value = parsed(&parts.headers, &bytes)?;
         if body.is_object() {
             Ok(Self(body))
         } else {
@@ -56,6 +41,66 @@ impl FromRequest<Arc<AppState>> for JsonBody {
             )))
         }
     }
+}
+
+/// The body of a request to a path of the program's own: JSON that fits a type. Another body is
+/// refused in the language of the request, with what is allowed: 415 `not_json`, 400
+/// `invalid_request` for what is not JSON, and 422 `invalid_request` for what does not fit.
+#[derive(Debug, Clone)]
+pub struct JsonInput<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonInput<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> ApiResult<Self> {
+        let headers = request.headers().clone();
+        let bytes = Bytes::from_request(request, state).await;
+        let bytes = bytes.map_err(|error| match error.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "too_large",
+                say!("the body is too large", "请求体太大"),
+            ),
+            _ => broken_off(),
+        })?;
+        parsed(&headers, &bytes).map(Self)
+    }
+}
+
+/// Parses a body, with its language if it names one that is spoken here.
+fn parsed<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> ApiResult<T> {
+    // A page of another origin can send anything else without asking first.
+    if !is_json(headers) {
+        return Err(ApiError::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "not_json",
+            say!(
+                "the body must be JSON, with the header content-type: application/json",
+                "请求体应为 JSON，并带请求头 content-type: application/json"
+            ),
+        ));
+    }
+    serde_json::from_slice(bytes).map_err(|error| {
+        if !error.is_data() {
+            let what = misfit::of_json(&error);
+            return ApiError::bad(say!(
+                "the body is not JSON: {what}",
+                "请求体不是 JSON：{what}"
+            ));
+        }
+        let whole: Option<Value> = serde_json::from_slice(bytes).ok();
+        let named = whole.and_then(|whole| whole.get("lang")?.as_str()?.parse().ok());
+        let lang: Lang = named.unwrap_or_else(Lang::current);
+        let message = lang.scope(|| {
+            let what = misfit::of_json(&error);
+            say!("the body cannot be used: {what}", "请求体无法使用：{what}")
+        });
+        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", message)
+    })
+}
+
+fn broken_off() -> ApiError {
+    ApiError::bad(say!("the body broke off", "请求体没有传完"))
 }
 
 /// Reads the bodies of requests to the program's own paths within their limit. Those that change
@@ -86,8 +131,7 @@ async fn read(body: Body, headers: &HeaderMap, limit: usize, limits: &Limits) ->
         let mut pieces = body.into_data_stream();
         let mut whole = Vec::with_capacity(told.unwrap_or(0).min(1 << 20));
         while let Some(piece) = pieces.next().await {
-            let piece =
-                piece.map_err(|_| ApiError::bad(say!("the body broke off", "请求体没有传完")))?;
+            let piece = piece.map_err(|_| broken_off())?;
             if whole.len() + piece.len() > limit {
                 return Err(too_large(limit));
             }
@@ -122,16 +166,21 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-/// The parsed query of a request; one that does not parse is refused as `invalid_request`.
-pub(crate) struct QueryParams<T>(pub(crate) T);
+/// The parsed query of a request; one that does not parse is refused as `invalid_request`, in the
+/// language of the request.
+#[derive(Debug, Clone)]
+pub struct QueryInput<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequestParts<Arc<AppState>> for QueryParams<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryInput<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<AppState>) -> ApiResult<Self> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
         let query = axum::extract::Query::try_from_uri(&parts.uri);
-        let axum::extract::Query(asked) =
-            query.map_err(|error| ApiError::bad(error.body_text()))?;
+        let axum::extract::Query(asked) = query.map_err(|error: QueryRejection| {
+            let text = error.body_text();
+            let (_, what) = text.split_once(": ").unwrap_or(("", &text));
+            ApiError::bad(misfit::of_query(what))
+        })?;
         Ok(Self(asked))
     }
 }

@@ -3,7 +3,6 @@ use std::time::Duration;
 
 use axum::{
     Json,
-    extract::rejection::JsonRejection,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -162,18 +161,6 @@ impl From<RunError> for ApiError {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "run_failed", message)
             }
         }
-    }
-}
-
-/// For handlers of one's own: 422 `invalid_request` if the body does not fit the expected type, 400
-/// `invalid_request` if it is not JSON, 415 `not_json` for another media type.
-impl From<JsonRejection> for ApiError {
-    fn from(error: JsonRejection) -> Self {
-        let kind = match error {
-            JsonRejection::MissingJsonContentType(_) => "not_json",
-            _ => "invalid_request",
-        };
-        Self::new(error.status(), kind, error.body_text())
     }
 }
 

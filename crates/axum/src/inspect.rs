@@ -9,7 +9,7 @@ use fugato_state::Seq;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Caller, ThreadAccess, app_state::AppState, body::QueryParams, error::ApiResult};
+use crate::{Caller, ThreadAccess, app_state::AppState, body::QueryInput, error::ApiResult};
 
 /// The number of records in a page of history, unless the client sets a limit.
 const READ: usize = 100;
@@ -26,7 +26,7 @@ pub(crate) struct Window {
 pub(crate) async fn history(
     State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
-    QueryParams(window): QueryParams<Window>,
+    QueryInput(window): QueryInput<Window>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
     let to = office.find(&caller, &name, ThreadAccess::Read).await?;
@@ -67,7 +67,7 @@ pub(crate) struct Position {
 pub(crate) async fn state(
     State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
-    QueryParams(position): QueryParams<Position>,
+    QueryInput(position): QueryInput<Position>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
     let to = office.find(&caller, &name, ThreadAccess::Read).await?;

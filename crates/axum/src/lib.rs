@@ -21,6 +21,7 @@ mod inspect;
 mod limits;
 mod load;
 mod messages;
+mod misfit;
 mod named;
 mod native;
 mod openai;
@@ -40,6 +41,7 @@ mod usage;
 /// The head of a request, for [`Authenticate`].
 pub use ::axum::http::request::Parts;
 pub use agent::{Agent, BadInput, MessageIntent, ThreadAccess, UserMessage, belongs};
+pub use body::{JsonInput, QueryInput};
 pub use caller::{AccessDenied, AllowAll, Authenticate, Caller, InvalidTenant, Role, Tenant};
 pub use consent::{Consent, consent};
 pub use error::ApiError;

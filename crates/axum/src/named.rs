@@ -13,7 +13,7 @@ use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
     app_state::{AppState, RunRequest},
-    body::{JsonBody, QueryParams},
+    body::{JsonBody, QueryInput},
     error::{ApiError, ApiResult},
     incoming,
     native::seen,
@@ -60,7 +60,7 @@ pub(crate) struct Reconnect {
 pub(crate) async fn again(
     State(office): State<Arc<AppState>>,
     Path(vocabulary): Path<String>,
-    QueryParams(back): QueryParams<Reconnect>,
+    QueryInput(back): QueryInput<Reconnect>,
     caller: Caller,
     headers: HeaderMap,
 ) -> ApiResult {

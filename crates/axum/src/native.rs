@@ -16,7 +16,7 @@ use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
     app_state::{AppState, RunRequest},
-    body::{JsonBody, QueryParams},
+    body::{JsonBody, QueryInput},
     erased::AnswerRequest,
     error::{ApiError, ApiResult},
     follow::follow,
@@ -147,7 +147,7 @@ pub(crate) struct Cursor {
 pub(crate) async fn events(
     State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
-    QueryParams(cursor): QueryParams<Cursor>,
+    QueryInput(cursor): QueryInput<Cursor>,
     caller: Caller,
     headers: HeaderMap,
 ) -> ApiResult {

@@ -27,7 +27,7 @@ use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
     app_state::{AppState, RunRequest},
-    body::QueryParams,
+    body::QueryInput,
     erased::AnswerRequest,
     error::{ApiError, ApiResult},
     follow::follow,
@@ -35,7 +35,7 @@ use crate::{
     health::OpenStream,
     incoming,
     load::LoadPermit,
-    relay,
+    misfit, relay,
 };
 
 #[derive(Deserialize)]
@@ -46,7 +46,7 @@ pub(crate) struct Chat {
 /// `GET /ws/chat?thread=name`.
 pub(crate) async fn open(
     State(office): State<Arc<AppState>>,
-    QueryParams(chat): QueryParams<Chat>,
+    QueryInput(chat): QueryInput<Chat>,
     caller: Caller,
     Extension(admission): Extension<Admission>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -176,9 +176,10 @@ impl SocketSession {
     /// Handles one message of the client.
     async fn take(&mut self, text: &str) -> ApiResult<()> {
         let message: Value = serde_json::from_str(text).map_err(|error| {
+            let what = misfit::of_json(&error);
             ApiError::bad(say!(
-                "the message is not JSON: {error}",
-                "消息不是 JSON：{error}"
+                "the message is not JSON: {what}",
+                "消息不是 JSON：{what}"
             ))
         })?;
         match message.get("event").and_then(Value::as_str) {

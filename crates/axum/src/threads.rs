@@ -18,7 +18,7 @@ use crate::{
     Caller, ThreadAccess,
     address::{Address, prefix},
     app_state::AppState,
-    body::{JsonBody, QueryParams},
+    body::{JsonBody, QueryInput},
     error::{ApiError, ApiResult},
     incoming,
     timeline::{TimelineEntry, redacted},
@@ -41,7 +41,7 @@ pub(crate) struct Page {
 /// which the next page begins.
 pub(crate) async fn list(
     State(office): State<Arc<AppState>>,
-    QueryParams(page): QueryParams<Page>,
+    QueryInput(page): QueryInput<Page>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
     let mut filter = ThreadFilter::default();
@@ -173,7 +173,7 @@ pub(crate) struct ListSince {
 pub(crate) async fn timeline(
     State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
-    QueryParams(since): QueryParams<ListSince>,
+    QueryInput(since): QueryInput<ListSince>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
     let to = office.find(&caller, &name, ThreadAccess::Read).await?;

@@ -5,6 +5,7 @@
 //! gives them limits, and [`proxied`] puts a proxy before them.
 mod attack;
 mod cards;
+mod doors;
 mod folders;
 mod gone;
 mod limits;
@@ -235,6 +236,7 @@ pub async fn separate(program: &TestProgram, trial: PeopleTrial<'_>) {
     let server = program.server(&["serve", "--listen", "127.0.0.1:0"]);
     let secrets = keys.clone();
     let [ada, mallory, rival, reader, approver, operator] = keys.map(|key| client(&server, key));
+    doors::told(&ada, &trial).await;
     let first = ada.first_reply(&trial).await;
     let before = ada.keep(&trial).await;
     if !trial.card.is_empty() {

@@ -223,9 +223,14 @@ impl Server {
         let headers = headers.iter().map(|(name, it)| format!("{name}: {it}\r\n"));
         let headers: String = headers.collect();
         let length = body.len();
+        let json = if headers.contains("content-type:") {
+            ""
+        } else {
+            "content-type: application/json\r\n"
+        };
         // In this version the body ends with the connection.
         let head = format!(
-            "{method} {path} HTTP/1.0\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+            "{method} {path} HTTP/1.0\r\nhost: {address}\r\n{json}\
              content-length: {length}\r\n{headers}\r\n"
         );
         stream.write_all(head.as_bytes()).await?;

@@ -122,12 +122,16 @@ impl Evidence {
 
 type EvidenceLookup<S> = Box<dyn for<'a> Fn(&'a S) -> (&'a Evidence, Millis) + Send + Sync>;
 
+/// What people call a tool, in English and in Chinese.
+pub type EvidenceName = (&'static str, &'static str);
+
 /// A gate that allows calls of a tool only after a recent check that found no objection.
 #[derive(derive_more::Debug)]
 pub struct NeedsEvidence<S> {
     tool: String,
     check: String,
     about: Option<Vec<String>>,
+    called: Option<[EvidenceName; 2]>,
     #[debug(skip)]
     look: EvidenceLookup<S>,
 }
@@ -144,6 +148,7 @@ impl<S> NeedsEvidence<S> {
             tool: tool.into(),
             check: check.into(),
             about: None,
+            called: None,
             look: Box::new(look),
         }
     }
@@ -153,6 +158,10 @@ impl<S> NeedsEvidence<S> {
         pub fn about<A: Into<String>>(arguments: impl IntoIterator<Item = A>) {
             about = Some(arguments.into_iter().map(Into::into).collect())
         }
+
+        /// Sets what people call the tool and the check, in English and in Chinese: the refusals say
+        /// it in place of their names.
+        pub fn called(tool: EvidenceName, check: EvidenceName) { called = Some([tool, check]) }
     }
 
     /// Returns the subject that a check must examine for a call with these arguments.
@@ -173,23 +182,26 @@ impl<S> GatePolicy<S> for NeedsEvidence<S> {
             return Verdict::Allow;
         }
         let (evidence, now) = (self.look)(state);
-        let (tool, check) = (&self.tool, &self.check);
-        let found = evidence.about(check, &self.subject(&call.call.arguments));
+        let found = evidence.about(&self.check, &self.subject(&call.call.arguments));
+        let [tool, check] = match self.called {
+            Some(called) => called.map(|(en, zh)| say!("{en}", "{zh}")),
+            None => [&self.tool, &self.check].map(|name| say!("`{name}`", "调用 `{name}` ")),
+        };
         Verdict::Block(match found {
             None => say!(
-                "`{tool}` needs `{check}` about the same arguments first",
-                "调用 `{tool}` 前要先用同样的参数调用 `{check}`"
+                "{tool} needs {check} first, about exactly the same",
+                "{tool}之前要先{check}，内容要完全相同"
             ),
             Some(found) if found.expires_at <= now => {
                 say!(
-                    "what `{check}` found is too old; call `{check}` again before `{tool}`",
-                    "`{check}` 的结果已过期；调用 `{tool}` 前请再次调用 `{check}`"
+                    "the result of {check} is too old; repeat it before {tool}",
+                    "{check}的结果已过期；{tool}之前请再做一次"
                 )
             }
             Some(found) if !found.passed => {
                 say!(
-                    "`{check}` has found something against it; repair that, then check again",
-                    "`{check}` 发现了问题；请先解决，再检查一次"
+                    "{check} has found something against it; repair that, then check again",
+                    "{check}发现了问题；请先解决，再做一次"
                 )
             }
             Some(_) => return Verdict::Allow,

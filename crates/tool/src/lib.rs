@@ -37,7 +37,7 @@ pub use choice::{ADD, AddTools, ChoiceAction, ChoiceError, ChosenTools, REMOVE, 
 pub use context::{ToolCaller, ToolContext};
 pub use domains::{Domain, Domains};
 pub use evidence::{
-    Evidence, EvidenceSource, EvidenceUpdate, Finding, NeedsEvidence, StepEvidence,
+    Evidence, EvidenceName, EvidenceSource, EvidenceUpdate, Finding, NeedsEvidence, StepEvidence,
 };
 pub use failure::ToolFailure;
 pub use fugato_state::{EffectClass, ToolSchema, ToolStatus};

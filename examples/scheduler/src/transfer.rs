@@ -5,13 +5,12 @@ use std::{path::PathBuf, sync::Arc};
 
 use axum::{
     Json, Router,
-    body::Bytes,
     extract::{DefaultBodyLimit, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use fugato::axum::{ApiError, BadInput};
+use fugato::axum::{ApiError, BadInput, JsonInput};
 use fugato::state::say;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -312,15 +311,11 @@ async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput
 /// Serves `PUT /calendar` with `{courses?, tasks?, classes?, replace?}`; see [`Transfer::bring`]. If the
 /// person has to agree, the answer is 409 `would_replace`, and the same with `replace` carries it
 /// out.
-async fn replace(State(this): State<Arc<Transfer>>, body: Bytes) -> Response {
-    let input = serde_json::from_slice(&body).map_err(|error| {
-        BadInput::new(say!("the files cannot be read: {error}; send {{\"courses\": \"BEGIN:VCALENDAR…\", \"tasks\": \"[window]…\"}}", "文件无法读取：{error}；请发送 {{\"courses\": \"BEGIN:VCALENDAR…\", \"tasks\": \"[window]…\"}}"
-        ))
-    });
-    let outcome = match input {
-        Ok(input) => this.bring(input).await,
-        Err(refused) => Err(refused),
-    };
+async fn replace(
+    State(this): State<Arc<Transfer>>,
+    JsonInput(input): JsonInput<TransferInput>,
+) -> Response {
+    let outcome = this.bring(input).await;
     let question = outcome.as_ref().ok().and_then(|it| it.question(this.lang));
     match outcome {
         Err(refused) => refused.into_response(),

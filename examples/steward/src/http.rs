@@ -5,17 +5,14 @@ use std::{future::ready, sync::Arc};
 
 use axum::{
     Extension, Json, Router,
-    extract::{
-        Path, Query, State,
-        rejection::{JsonRejection, QueryRejection},
-    },
+    extract::{Path, State},
     http::{StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::{get, post},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::{
-    axum::{ApiError, Caller, progress},
+    axum::{ApiError, Caller, JsonInput, QueryInput, progress},
     cli::Lang,
     form::{Choice, Field},
     state::{ThreadId, say},
@@ -55,7 +52,7 @@ pub fn routes(clerk: StewardService) -> Router {
 type Front = State<Arc<StewardService>>;
 /// The caller of a request, already authenticated.
 type CallerExt = Extension<Caller>;
-type JsonBody = Result<Json<Body>, JsonRejection>;
+type JsonBody = JsonInput<Body>;
 type ApiResult<T = Json<Value>> = Result<T, ApiError>;
 
 async fn plans(State(clerk): Front, Extension(caller): CallerExt, sent: JsonBody) -> ApiResult {
@@ -171,9 +168,8 @@ struct Upload {
 async fn upload(
     State(clerk): Front,
     Extension(caller): CallerExt,
-    sent: Result<Json<Upload>, JsonRejection>,
+    JsonInput(sent): JsonInput<Upload>,
 ) -> ApiResult {
-    let Json(sent) = sent?;
     let content = BASE64_STANDARD.decode(sent.content.as_bytes());
     let content = content.map_err(|_| {
         bad(say!(
@@ -232,9 +228,8 @@ fn saved_as(name: &str) -> String {
 async fn uploaded(
     State(clerk): Front,
     Extension(caller): CallerExt,
-    of: Result<Query<Upload>, QueryRejection>,
+    QueryInput(of): QueryInput<Upload>,
 ) -> ApiResult {
-    let Query(of) = of.map_err(|error| bad(error.body_text()))?;
     let thread = own(&clerk, &caller, &of.conversation_id).await?;
     let files = clerk.deps().files.of(&thread, &employee(&caller))?;
     let files: Vec<_> = files.iter().map(Attachment::linked).collect();

@@ -390,7 +390,7 @@ async fn l9_a_wanted_call_goes_through_its_gates() -> TestResult {
         .build()?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
     let ended = runner.start(&thread(), vec![]).await?;
-    let why = "`submit_application` needs `run_duplicate_precheck` about the same arguments first";
+    let why = "`submit_application` needs `run_duplicate_precheck` first, about exactly the same";
     let blocked = ActionEnd::Blocked {
         at: "submit_application".into(),
         why: why.into(),

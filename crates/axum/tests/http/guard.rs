@@ -13,16 +13,21 @@ use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
     http::{Method, Request, StatusCode},
-    routing::get,
+    routing::{get, post},
 };
-use fugato_axum::{AccessDenied, AgentRoutes, ApiError, Asset, Caller, Limits, Page, Parts, Quota};
+use fugato_axum::{
+    AccessDenied, AgentRoutes, ApiError, Asset, Caller, JsonInput, Limits, Page, Parts, QueryInput,
+    Quota,
+};
+use fugato_state::Lang;
+use fugato_testkit::language::foreign;
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use tokio::time::Instant;
 use tower::ServiceExt as _;
 
-use crate::office::{Client, LetterServer, by_header, request};
+use crate::office::{Answer, Client, LetterServer, by_header, request};
 
 #[tokio::test]
 async fn nobody_is_let_in_until_the_program_says_who() {
@@ -182,6 +187,144 @@ async fn bodies_are_json_and_small_and_come_in_time() {
         let (status, kind) = client.send(request).await.error();
         assert_eq!((status, kind.as_str()), error);
     }
+}
+
+/// A path of the program's own.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Stamp {
+    color: String,
+    value: u32,
+    place: Option<Place>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+struct Place {
+    corner: String,
+}
+
+/// What cannot be read is refused in the language of the request at every door, with what is wrong
+/// and what is allowed.
+#[tokio::test]
+async fn what_cannot_be_read_is_told_in_the_language_of_the_request() {
+    let stamp = |JsonInput(stamp): JsonInput<Stamp>| async move {
+        let corner = stamp.place.map(|place| place.corner);
+        format!("{} {} {corner:?}", stamp.color, stamp.value)
+    };
+    let found = |QueryInput(stamp): QueryInput<Stamp>| async move { stamp.color };
+    let beside = Router::new().route("/stamp", post(stamp).get(found));
+    let routes = LetterServer::open().routes().beside(beside);
+    let client = Client(routes.limits(Limits::default().body(100)).router());
+    let own = [
+        ("{}", 200, ["", ""]),
+        ("{\"color\":", 400, ["ends too early", "没有写完"]),
+        (
+            "{\"color\": \"red\",}",
+            400,
+            ["line 1, column 17", "第 1 行第 17 列"],
+        ),
+        ("{color: 1}", 400, ["must be in quotes", "应带双引号"]),
+        ("{} {}", 400, ["more follows", "多余的内容"]),
+        (
+            "{\"color\": 7}",
+            422,
+            ["it is 7, and must be a text", "给的是7，应为文字"],
+        ),
+        (
+            "{\"value\": \"7\"}",
+            422,
+            ["must be a whole number", "应为整数"],
+        ),
+        ("{\"value\": -1}", 422, ["it is -1", "给的是-1"]),
+        ("{\"value\": []}", 422, ["it is a list", "给的是列表"]),
+        (
+            "{\"hue\": 1}",
+            422,
+            [
+                "no field `hue`; allowed are `color`, `value`, `place`",
+                "没有字段 `hue`；允许的有 `color`、`value`、`place`",
+            ],
+        ),
+        (
+            "{\"place\": {}}",
+            422,
+            ["the field `corner` is missing", "缺少字段 `corner`"],
+        ),
+        ("{\"place\": 1}", 422, ["must be an object", "应为对象"]),
+        ("7", 422, ["must be an object", "应为对象"]),
+        (
+            "{\"value\": 1, \"value\": 2}",
+            422,
+            ["`value` comes twice", "字段 `value` 出现了两次"],
+        ),
+    ];
+    for (body, status, parts) in own {
+        for (lang, part) in ["en", "zh-CN"].into_iter().zip(parts) {
+            let answer = sent(&client, "/stamp", lang, ("application/json", body)).await;
+            assert_eq!(answer.status.as_u16(), status, "{body}: {}", answer.body);
+            assert!(answer.body.contains(part), "{body}: {}", answer.body);
+            is_in(lang, &answer);
+        }
+    }
+    // The language that the body names counts.
+    let body = ("application/json", "{\"lang\": \"zh\"}");
+    let answer = sent(&client, "/stamp", "en", body).await;
+    assert!(answer.body.contains("没有字段"), "{}", answer.body);
+    let large = format!("{{\"text\": \"{}\"}}", "x".repeat(200));
+    let doors = [
+        "/threads/a/runs",
+        "/threads/a/resume",
+        "/threads/a/cancel",
+        "/threads/a/fork",
+        "/v1/chat/completions",
+        "/agui",
+        "/api/chat",
+        "/sse/react",
+        "/stamp",
+    ];
+    for door in doors {
+        for lang in ["en", "zh"] {
+            for (kind, body) in [
+                ("text/plain", "{}"),
+                ("application/json", "{\"text\""),
+                ("application/json", "7"),
+                ("application/json", &*large),
+            ] {
+                let answer = sent(&client, door, lang, (kind, body)).await;
+                assert!(answer.status.is_client_error(), "{door}: {}", answer.body);
+                is_in(lang, &answer);
+            }
+        }
+    }
+    for path in ["/threads?limit=many", "/stamp?value=many", "/stamp?hue=1"] {
+        for lang in ["en", "zh"] {
+            let headers = [("accept-language", lang)];
+            let answer = client.with(Method::GET, path, &headers, Value::Null).await;
+            assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.body);
+            is_in(lang, &answer);
+        }
+    }
+}
+
+async fn sent(client: &Client, path: &str, lang: &str, (kind, body): (&str, &str)) -> Answer {
+    let request = Request::post(path)
+        .header("content-type", kind)
+        .header("accept-language", lang);
+    client
+        .send(request.body(Body::from(body.to_owned())).unwrap())
+        .await
+}
+
+/// Asserts that a refusal is in the language.
+fn is_in(lang: &str, answer: &Answer) {
+    if answer.status.is_success() {
+        return;
+    }
+    let lang: Lang = lang.parse().unwrap();
+    let told = answer.json()["error"]["message"].clone();
+    let told = told.as_str().unwrap();
+    assert_eq!(Lang::of(told), lang, "{told}");
+    assert_eq!(foreign(lang, told, ""), None, "{told}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,9 +51,13 @@ pub(super) fn spoken_against(gated: &GatedCall<'_>, state: &Steward) -> Verdict 
 /// Blocks a submission without a valid precheck of exactly the same content.
 pub(super) fn evidence(deps: &Deps) -> impl GatePolicy<Steward> + use<> {
     let clock = deps.clock.clone();
-    NeedsEvidence::new(SUBMIT, PRECHECK, move |state: &Steward| {
+    let needs = NeedsEvidence::new(SUBMIT, PRECHECK, move |state: &Steward| {
         (&state.evidence, clock())
-    })
+    });
+    needs.called(
+        ("handing in an application", "提交出差申请"),
+        ("the check for duplicates", "检查重复"),
+    )
 }
 
 /// Asks for a person's consent to every write that the policy does not exempt.

@@ -1,7 +1,6 @@
 //! The bodies that clients send.
-use axum::Json;
 use fugato::{
-    axum::Caller,
+    axum::{Caller, JsonInput},
     form::Fields,
     state::{Lang, ThreadId, say},
 };
@@ -49,10 +48,9 @@ const LONGEST_NAME: usize = 100;
 pub(super) fn asked(
     clerk: &StewardService,
     caller: &Caller,
-    sent: JsonBody,
+    JsonInput(mut body): JsonBody,
     kind: impl FnOnce(&mut Body) -> ApiResult<RequestKind>,
 ) -> ApiResult<StewardRequest> {
-    let Json(mut body) = sent?;
     let kind = kind(&mut body)?;
     if body.conversation_id.is_empty() {
         return Err(no_conversation());

@@ -19,6 +19,9 @@ pub(super) struct SqlLedger(Tables);
 /// The number of the lock under which writers of these tables wait for each other.
 const LOCK: i64 = 0x7374_6577_6172_6401;
 
+/// The number of a document. Those of older versions were numbered through all people.
+const COUNTED: &str = "COALESCE(counted, number)";
+
 /// The table of the writes that were carried out.
 const DEEDS: WriteTable = WriteTable {
     name: "deeds",
@@ -28,12 +31,13 @@ const DEEDS: WriteTable = WriteTable {
 };
 
 /// The documents of a form. Amounts are stored in hundredths, and days as texts that are ordered as
-/// days are.
+/// days are. Rows of all people have a number of their own, which nobody sees; that of a document
+/// counts those of its employee, so that it tells nothing of others.
 struct Table {
     name: &'static str,
     /// The letter with which the numbers of its documents begin.
     letter: &'static str,
-    /// The columns besides number, employee and status.
+    /// The columns besides the two numbers, employee and status.
     columns: &'static [&'static str],
 }
 
@@ -81,8 +85,11 @@ impl SqlLedger {
         let made = tables.write(LOCK, vec![], made);
         made.await.map_err(LedgerError::Unavailable)??;
         // The columns that tables of older versions lack. Amounts without a currency are in yuan,
-        // and attachments without a digest are names of files that were never uploaded.
+        // attachments without a digest are names of files that were never uploaded, and documents
+        // that are not counted have the number of their row.
         for (table, column, kind) in [
+            (APPLICATIONS.name, "counted", "BIGINT"),
+            (CLAIMS.name, "counted", "BIGINT"),
             (APPLICATIONS.name, "currency", "TEXT"),
             (CLAIMS.name, "currency", "TEXT"),
             ("attachments", "digest", "TEXT"),
@@ -165,33 +172,37 @@ fn carried_out(
         Ok(change) => change,
         Err(why) => return Ok((vec![], Receipt::Refused { why })),
     };
+    let [own, own_claims, ..] = there else {
+        return Err(LedgerError::Unavailable(
+            "the tables said too little".into(),
+        ));
+    };
     let (document, mut statements) = match change {
-        Change::Apply { status } => APPLICATIONS.insert(applications, status, write),
-        Change::Claim => CLAIMS.insert(claims, DocumentStatus::Draft, write),
+        Change::Apply { status } => APPLICATIONS.insert([applications, own], status, write),
+        Change::Claim => CLAIMS.insert([claims, own_claims], DocumentStatus::Draft, write),
         Change::Submit { id } => {
-            let sql = "UPDATE applications SET status = 'submitted' WHERE number = ?";
-            let submitted = Statement::new(sql, [number(&id)]);
+            let status = Cell::from(DocumentStatus::Submitted.word());
+            let submitted = APPLICATIONS.update("status", status, row(own, &id));
             (id, vec![submitted])
         }
         Change::Link { id, application } => {
-            let sql = "UPDATE reimbursements SET application = ? WHERE number = ?";
-            let linked = Statement::new(sql, [Cell::Text(application), number(&id)]);
+            let to = Cell::Text(application);
+            let linked = CLAIMS.update("application", to, row(own_claims, &id));
             (id, vec![linked])
         }
         Change::Status { id, status } => {
-            let table = if id.starts_with('R') {
-                CLAIMS
+            let (table, rows) = if id.starts_with('R') {
+                (CLAIMS, own_claims)
             } else {
-                APPLICATIONS
+                (APPLICATIONS, own)
             };
-            let sql = format!("UPDATE {} SET status = ? WHERE number = ?", table.name);
-            let changed = Statement::new(sql, [Cell::from(status.word()), number(&id)]);
+            let changed = table.update("status", Cell::from(status.word()), row(rows, &id));
             (id, vec![changed])
         }
         Change::Attach { id, names } => {
             let attached = names
                 .iter()
-                .map(|name| attachment(number(&id), name, write));
+                .map(|name| attachment(row(own_claims, &id), name, write));
             let attached = attached.collect();
             (id, attached)
         }
@@ -208,13 +219,13 @@ impl Table {
         });
         format!(
             "CREATE TABLE IF NOT EXISTS {} (number BIGINT PRIMARY KEY, employee TEXT NOT NULL, \
-             status TEXT NOT NULL, {})",
+             status TEXT NOT NULL, {}, counted BIGINT)",
             self.name,
             columns.collect::<Vec<_>>().join(", ")
         )
     }
 
-    /// Returns the query for the highest number of all.
+    /// Returns the query for the highest number of all rows.
     fn last(&self) -> Statement {
         let sql = format!("SELECT COALESCE(MAX(number), 0) FROM {}", self.name);
         Statement::new(sql, [])
@@ -223,22 +234,31 @@ impl Table {
     fn select(&self, employee: &str) -> Statement {
         let (name, columns) = (self.name, self.columns.join(", "));
         let sql = format!(
-            "SELECT number, status, {columns} FROM {name} WHERE employee = ? ORDER BY number"
+            "SELECT {COUNTED}, status, {columns}, number FROM {name} WHERE employee = ? ORDER BY number"
         );
         Statement::new(sql, [Cell::from(employee)])
+    }
+
+    fn update(&self, column: &str, to: Cell, row: Cell) -> Statement {
+        let sql = format!("UPDATE {} SET {column} = ? WHERE number = ?", self.name);
+        Statement::new(sql, [to, row])
     }
 
     /// Returns the number of a new document, and the statements that write it.
     fn insert(
         &self,
-        last: &QueryRows,
+        [last, own]: [&QueryRows; 2],
         status: DocumentStatus,
         write: &LedgerWrite,
     ) -> (String, Vec<Statement>) {
-        let number = match last.first().map(Vec::as_slice) {
-            Some([Cell::Int(last)]) => last + 1,
-            _ => 1,
+        let next = |rows: &QueryRows| {
+            let numbers = rows.iter().filter_map(|row| match row.first() {
+                Some(Cell::Int(number)) => Some(*number),
+                _ => None,
+            });
+            numbers.max().unwrap_or(0) + 1
         };
+        let (number, counted) = (next(last), next(own));
         let filled = self.columns.iter().filter_map(|column| {
             let value = cell(column, write.fields.get(*column)?);
             Some((*column, value))
@@ -247,6 +267,7 @@ impl Table {
             ("number", Cell::Int(number)),
             ("employee", Cell::from(write.employee.as_str())),
             ("status", Cell::from(status.word())),
+            ("counted", Cell::Int(counted)),
         ];
         let (names, values): (Vec<_>, Vec<_>) = first.into_iter().chain(filled).unzip();
         let marks = vec!["?"; names.len()].join(", ");
@@ -255,7 +276,7 @@ impl Table {
         let mut statements = vec![Statement::new(row, values)];
         let files = strings(write.fields.get("attachments"));
         statements.extend(files.map(|name| attachment(Cell::Int(number), name, write)));
-        (format!("{}-{number}", self.letter), statements)
+        (format!("{}-{counted}", self.letter), statements)
     }
 
     fn document(&self, row: &[Cell]) -> Option<Document> {
@@ -285,8 +306,10 @@ impl Table {
 
 /// Returns the queries that `documents` reads.
 fn selects(employee: &str) -> [Statement; 3] {
-    let attachments = "SELECT a.reimbursement, a.name, a.digest, a.size FROM attachments a \
-        JOIN reimbursements r ON r.number = a.reimbursement WHERE r.employee = ? ORDER BY a.reimbursement, a.name";
+    let attachments = format!(
+        "SELECT {COUNTED}, a.name, a.digest, a.size FROM attachments a JOIN reimbursements r \
+         ON r.number = a.reimbursement WHERE r.employee = ? ORDER BY a.reimbursement, a.name"
+    );
     [
         APPLICATIONS.select(employee),
         CLAIMS.select(employee),
@@ -332,6 +355,14 @@ fn attachment(reimbursement: Cell, name: &str, write: &LedgerWrite) -> Statement
     let size = size.map_or(Cell::Null, Cell::Int);
     let sql = "INSERT INTO attachments (reimbursement, name, digest, size) VALUES (?, ?, ?, ?)";
     Statement::new(sql, [reimbursement, Cell::from(name), digest, size])
+}
+
+/// Returns the number of the row of a document, among the rows of its employee.
+fn row(rows: &QueryRows, id: &str) -> Cell {
+    let counted = number(id);
+    let mut rows = rows.iter().filter(|row| row.first() == Some(&counted));
+    rows.find_map(|row| row.last().cloned())
+        .unwrap_or(Cell::Null)
 }
 
 /// Returns the number of a document, such as 1 of `A-1`.

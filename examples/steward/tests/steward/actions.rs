@@ -135,7 +135,7 @@ async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
     let stage = StewardFixture::new().await;
     let answer = stage.does("s1", "submit_application", trip()).await;
     assert_eq!(answer["outcome"], "blocked", "{answer}");
-    assert_contains(&answer["message"], "run_duplicate_precheck");
+    assert_contains(&answer["message"], "the check for duplicates");
     assert_eq!(answer["pending_interrupt"], Value::Null);
     assert_eq!(stage.tried(), 0);
 }

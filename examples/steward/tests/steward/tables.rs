@@ -44,9 +44,12 @@ async fn keeps_to_the_contract(ledger: &dyn Ledger) -> TestResult {
     assert_eq!(ledger.write("k3", &submit()).await?, written("A-1"));
     let twice = ledger.write("k4", &submit()).await?;
     assert!(matches!(twice, Receipt::Refused { why } if why.contains("A-1")));
-    // Another employee may travel on the same days.
+    // Another employee may travel on the same days, and is told nothing of the first.
     let other = write(WriteKind::Submit, "bob", &trip());
-    assert_eq!(ledger.write("k5", &other).await?, written("A-2"));
+    assert_eq!(ledger.write("k5", &other).await?, written("A-1"));
+    let kept = write(WriteKind::Claim, "bob", &claim());
+    assert_eq!(ledger.write("k5b", &kept).await?, written("R-1"));
+    let others = ledger.documents("bob").await?;
 
     let claimed = write(WriteKind::Claim, "ann", &claim());
     assert_eq!(ledger.write("k6", &claimed).await?, written("R-1"));
@@ -78,6 +81,10 @@ async fn keeps_to_the_contract(ledger: &dyn Ledger) -> TestResult {
         "reimbursements": [{ "id": "R-1", "status": "draft", "fields": claim }],
     });
     assert_eq!(sorted(documents), sorted(expected));
+    // A document of the same number is another one.
+    let withdraw = write(WriteKind::Withdraw, "ann", &json!({ "document": "R-1" }));
+    assert_eq!(ledger.write("k10", &withdraw).await?, written("R-1"));
+    assert_eq!(ledger.documents("bob").await?, others);
     Ok(())
 }
 
@@ -220,6 +227,8 @@ async fn tables_without_a_currency_are_migrated() -> TestResult {
          estimated_amount BIGINT)",
         "INSERT INTO applications VALUES (7, 'ann', 'submitted', 'r', '2026-03-02', '2026-03-05', \
          'Oslo', 'train', 120000)",
+        "INSERT INTO applications VALUES (8, 'bob', 'draft', 'r', '2026-03-02', '2026-03-05', \
+         'Oslo', 'train', 120000)",
     ];
     let sql = sql.map(|sql| fugato::store::Statement::new(sql, []));
     let made = move |_| Ok::<_, LedgerError>((sql.to_vec(), ()));
@@ -230,6 +239,7 @@ async fn tables_without_a_currency_are_migrated() -> TestResult {
         let ledger = ledger::open(address).await?;
         let documents = ledger.documents("ann").await?;
         assert_eq!(documents.applications.len(), 1);
+        assert_eq!(documents.applications[0].id, "A-7");
         assert_eq!(documents.applications[0].fields["estimated_amount"], 1200);
     }
     let ledger = ledger::open(address).await?;
@@ -239,5 +249,11 @@ async fn tables_without_a_currency_are_migrated() -> TestResult {
     fields["currency"] = json!("USD");
     let next = write(WriteKind::Submit, "ann", &fields);
     assert_eq!(ledger.write("k1", &next).await?, written("A-8"));
+    // The eighth of the other one is still theirs.
+    let kept = ledger.documents("bob").await?;
+    let withdraw = write(WriteKind::Withdraw, "ann", &json!({ "document": "A-8" }));
+    assert_eq!(ledger.write("k2", &withdraw).await?, written("A-8"));
+    assert_eq!(ledger.documents("bob").await?, kept);
+    assert_eq!(kept.applications[0].id, "A-8");
     Ok(())
 }
