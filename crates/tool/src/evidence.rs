@@ -211,7 +211,7 @@ impl<S> GatePolicy<S> for NeedsEvidence<S> {
 
 #[cfg(test)]
 mod tests {
-    use fugato_state::ToolCall;
+    use fugato_state::{Lang, ToolCall};
     use serde_json::json;
 
     use super::*;
@@ -254,7 +254,7 @@ mod tests {
             now: 100,
         };
         let blocked = |text: &str| Verdict::Block(text.to_owned());
-        let none = blocked("`submit` needs `precheck` about the same arguments first");
+        let none = blocked("`submit` needs `precheck` first, about exactly the same");
         // The call's own statements about a check do not count.
         let told = json!({ "amount": 7, "day": 1, "precheck": { "passed": true } });
         assert_eq!(verdict(&form, told.clone()), none);
@@ -266,7 +266,7 @@ mod tests {
         form.now = 140;
         assert_eq!(
             verdict(&form, told.clone()),
-            blocked("what `precheck` found is too old; call `precheck` again before `submit`")
+            blocked("the result of `precheck` is too old; repeat it before `submit`")
         );
         form.evidence
             .apply(found(json!({ "amount": 7, "day": 1 }), false, 140));
@@ -274,6 +274,30 @@ mod tests {
             verdict(&form, told),
             blocked("`precheck` has found something against it; repair that, then check again")
         );
+    }
+
+    #[test]
+    fn l9_what_people_call_a_check_is_told_in_their_language() {
+        let called = NeedsEvidence::new("submit", "precheck", |form: &Form| {
+            (&form.evidence, form.now)
+        });
+        let called = called.called(("handing in", "提交"), ("the check", "检查"));
+        let form = Form {
+            evidence: Evidence::default(),
+            now: 100,
+        };
+        let spec = ToolSpec::write("submit", "Submits.");
+        let call = ToolCall::new("c", "submit", json!({}));
+        let gated = GatedCall {
+            spec: &spec,
+            call: &call,
+        };
+        let told = [Lang::En, Lang::Zh].map(|lang| lang.scope(|| called.judge(&gated, &form)));
+        let expected = [
+            "handing in needs the check first, about exactly the same",
+            "提交之前要先检查，内容要完全相同",
+        ];
+        assert_eq!(told, expected.map(|it| Verdict::Block(it.to_owned())));
     }
 
     #[test]
