@@ -1,9 +1,12 @@
 // An application in words waits for its button, also after a reload, and is written once.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 
 import { looks, reload, visit } from './browser.mjs';
 
 const TRIP = '申请出差：3月2日到3月5日去上海拜访客户，坐火车，预算1200元';
+// No text has these bytes, so that only the file itself is the same.
+const RECEIPT = Buffer.concat([Buffer.from('%PDF-1.4 taxi\n'), Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))]);
 const TAXI = 'Reimburse my taxi 86.50 yuan from February 20';
 
 export async function steward({ url, browser, pictures, step }) {
@@ -51,19 +54,27 @@ export async function steward({ url, browser, pictures, step }) {
   await view.rest();
   assert.deepEqual(await written(), [['A-1 submitted'], []]);
   await pending.waitFor({ state: 'detached' });
-  await page.locator('.steward input[type=file]').setInputFiles({ name: 'receipt.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4 taxi') });
-  await page.locator('.steward', { hasText: 'receipt.pdf' }).waitFor();
+  await page.locator('.steward input[type=file]').setInputFiles({ name: 'receipt.pdf', mimeType: 'application/pdf', buffer: RECEIPT });
+  // A link saves the very file, wherever it is shown: while it waits, under a card, and of a document.
+  const saves = async (where) => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator(`.steward ${where}`).getByRole('link', { name: 'receipt.pdf', exact: true }).click()]);
+    assert.equal(download.suggestedFilename(), 'receipt.pdf');
+    assert.deepEqual(await readFile(await download.path()), RECEIPT, where);
+  };
+  await saves('> .files');
   await view.say(TAXI);
   await view.asked('86.5');
+  await saves('.waits .files');
   await view.card.getByRole('button', { name: 'Accept', exact: true }).dblclick();
   await view.blocks('text', 'R-1').waitFor();
   await view.rest();
   assert.deepEqual(await written(), [['A-1 submitted'], ['R-1 draft']]);
   await page.locator('.steward h3', { hasText: 'R-1' }).first().waitFor();
+  await saves('article:has(h3:text("R-1 ·")) .files');
   assert.equal(await view.blocks('error').count(), 0);
   await reload(view, 'user', 'tool', 'asked', 'text');
   assert.deepEqual(await written(), [['A-1 submitted'], ['R-1 draft']]);
-  step('steward: two clicks write once, and a reload writes nothing');
+  step('steward: two clicks write once, a reload writes nothing, and a link saves the file');
 
   // A button of the panel checks first, and hands in with the finding; the card asks as always.
   await view.say('存草稿：申请出差：2099年4月2日到2099年4月5日去北京拜访客户，坐火车，预算900元');
