@@ -242,11 +242,25 @@ fn chinese<'t>(text: &'t str, before: &str) -> Option<(String, &'t str)> {
     if is_one && (counts_nothing || is_ordinal) || figures(rest).is_some() {
         return None;
     }
+    // With 一块吃饭 two eat together.
+    let mut behind = rest.chars().skip_while(|c| *c == '块');
+    let together = said == "一" && rest.starts_with('块');
+    if together
+        && behind
+            .next()
+            .is_some_and(|c| is_han(c) && c != '钱' && digit(c).is_none())
+    {
+        return None;
+    }
     let half = ["个半", "個半"].iter().find_map(|it| rest.strip_prefix(it));
     Some(match half {
         Some(rest) => (format!("{number}.5个"), rest),
         None => (number, rest),
     })
+}
+
+fn is_han(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
 
 /// Returns the figures with which a text begins, if they stand for themselves.

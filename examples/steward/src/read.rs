@@ -26,6 +26,7 @@ pub struct RuleReader {
     restore: Vec<String>,
     approver: Vec<String>,
     drop: Vec<String>,
+    asks: Vec<String>,
     kind: Vec<Kind>,
 }
 
@@ -128,7 +129,15 @@ impl RuleReader {
                 confidence,
             })
         };
-        parts.into_iter().filter_map(read).collect()
+        let clauses: Vec<_> = parts.into_iter().filter_map(read).collect();
+        // A reason is cut out of any words.
+        let fills = clauses
+            .iter()
+            .any(|clause| clause.fields.keys().any(|name| name != "reason"));
+        if !fills && has_any_word(text, &self.asks) {
+            return vec![];
+        }
+        clauses
     }
 
     /// Returns the form that a text names.

@@ -241,6 +241,60 @@ async fn stw_served_amounts_in_words_and_days_of_next_month_are_read() {
     }
 }
 
+/// A question begins nothing, and no reason is made of an amount or of a word that stands for what
+/// was said before.
+#[tokio::test]
+async fn stw_served_questions_begin_nothing_and_reasons_are_what_was_said() {
+    let served = ProgramServer::new(&[]);
+    let told = async |nth: usize, words: &str| {
+        let mut body = said(words);
+        body["conversation_id"] = json!(format!("q{nth}"));
+        served.send(("POST", "/steward/plans"), &body).await.1
+    };
+    for (nth, (words, part)) in [
+        ("Who signs off my travel?", "do not know who approves"),
+        ("出差报销要找谁签字？", "不知道由谁审批"),
+        ("do I have open expense claims", "no documents"),
+        ("我今年一共报销了多少？", "我可以帮你"),
+        ("When is my application decided?", "I can help with"),
+        ("How much did my last trip cost?", "I can help with"),
+        ("有没有还没处理的出差", "我可以帮你"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let plan = told(nth, words).await;
+        assert_eq!(plan["tasks"], json!([]), "{words}: {plan}");
+        assert_contains(&plan["reply"], part);
+    }
+    for (nth, (words, reason)) in [
+        ("报销昨天的午饭两百零五元", json!("午饭")),
+        ("报销打车费十二块五，2月20日", json!("打车费")),
+        (
+            "Reimburse the client dinner a hundred and five euro of February 20",
+            json!("client dinner"),
+        ),
+        (
+            "I spent 42 euros on a cab on February 20, please reimburse it",
+            Value::Null,
+        ),
+        (
+            "Can you apply for a trip to Oslo, what do you need?",
+            Value::Null,
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let plan = told(20 + nth, words).await;
+        assert!(plan["tasks"][0].is_object(), "{words}: {plan}");
+        assert_eq!(
+            plan["tasks"][0]["fields"]["reason"], reason,
+            "{words}: {plan}"
+        );
+    }
+}
+
 /// An action is carried out after its check and its consent, once, also if the process dies while
 /// it waits.
 #[tokio::test]
