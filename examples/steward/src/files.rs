@@ -219,7 +219,7 @@ impl FileStore {
             for file in files {
                 let target = kept.join(&file.digest);
                 if !target.exists() {
-                    write(&target, &fs::read(place.join(&file.digest))?)?;
+                    write(&target, &content(&place, &file)?)?;
                 }
             }
             Ok(())
@@ -283,8 +283,10 @@ impl ThreadResources for FileStore {
             return Ok(());
         };
         for waiting in notes(&place)? {
-            let (from, to) = (&waiting.file.digest, &waiting.file.name);
-            fs::copy(place.join(from), folder.join(to))?;
+            let file = &waiting.file;
+            let name = file.name.clone();
+            let content = content(&place, file).map_err(|_| FileError::Lost { name })?;
+            fs::write(folder.join(&file.name), content)?;
         }
         Ok(())
     }
@@ -293,13 +295,14 @@ impl ThreadResources for FileStore {
         let (Some(from), Some(to)) = (self.place(from), self.place(to)) else {
             return Ok(());
         };
-        if !from.exists() {
-            return Ok(());
+        let own = own_files(&from)?;
+        if !own.is_empty() {
+            fs::create_dir_all(&to)?;
         }
-        fs::create_dir_all(&to)?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        for path in own {
+            if let Some(name) = path.file_name() {
+                fs::copy(&path, to.join(name))?;
+            }
         }
         Ok(())
     }
@@ -390,10 +393,38 @@ fn listed(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
+/// Returns the files in the folder of a conversation: a link leads to what may be another person's,
+/// and is none of them.
+fn own_files(place: &Path) -> io::Result<Vec<PathBuf>> {
+    let is = |path: &Path, kind: fn(&fs::FileType) -> bool| {
+        fs::symlink_metadata(path).is_ok_and(|it| kind(&it.file_type()))
+    };
+    if !is(place, fs::FileType::is_dir) {
+        return Ok(vec![]);
+    }
+    let mut files = listed(place)?;
+    files.retain(|path| is(path, fs::FileType::is_file));
+    Ok(files)
+}
+
+/// Returns the content of a file that waits, as it was uploaded.
+fn content(place: &Path, file: &Attachment) -> io::Result<Vec<u8>> {
+    let path = place.join(&file.digest);
+    let changed = || io::Error::new(io::ErrorKind::InvalidData, "it is not what was uploaded");
+    if !own_files(place)?.contains(&path) {
+        return Err(changed());
+    }
+    let content = fs::read(path)?;
+    if sha256(&content) != file.digest {
+        return Err(changed());
+    }
+    Ok(content)
+}
+
 /// Returns the notes in the folder of a conversation. One that cannot be read is left out.
 fn notes(place: &Path) -> io::Result<Vec<Waiting>> {
     let mut found = vec![];
-    for path in listed(place)? {
+    for path in own_files(place)? {
         if path.extension().is_some_and(|ending| ending == "json")
             && let Ok(note) = serde_json::from_slice(&fs::read(path)?)
         {
