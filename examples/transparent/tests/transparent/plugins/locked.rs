@@ -10,11 +10,12 @@ use fugato::{
     BoxError, Registry, ToolCall, ToolContext,
     mcp::plugin::{LoadedPlugins, PluginError},
 };
+use fugato_testkit::{ModelAnswer, ModelServer, TestProgram};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, UdpSocket};
 
 use super::desk;
-use crate::common::{Home, TestResult};
+use crate::common::{Home, TestResult, finish, use_tool};
 
 /// Puts the probe in the folder of the plugins, with these permissions, all of them granted.
 pub(crate) fn probe(stage: &Home, permissions: &[&str], settings: &str) {
@@ -75,8 +76,25 @@ async fn outcomes(
     let (tcp, udp) = (tcp.local_addr()?.port(), udp.local_addr()?.port());
     let unix = stage.dir().join("socket");
     let _unix = std::os::unix::net::UnixListener::bind(&unix)?;
-    let at = |path: &str| stage.dir().join(path).display().to_string();
-    let tries = [
+    let mut outcomes = BTreeMap::new();
+    for (name, what, with) in tries(stage.dir(), [tcp, udp], &unix) {
+        outcomes.insert(name, tried(&registry, what, &with).await);
+    }
+    if scopes_signals() {
+        assert_eq!(tried(&registry, "signal", "").await, "EPERM");
+    }
+    Ok(Some(outcomes))
+}
+
+/// Returns everything that a plugin may want of an agent in this folder: its name, and what the probe
+/// tries.
+fn tries(
+    dir: &Path,
+    [tcp, udp]: [u16; 2],
+    unix: &Path,
+) -> Vec<(&'static str, &'static str, String)> {
+    let at = |path: &str| dir.join(path).display().to_string();
+    vec![
         ("its own program", "read", at("plugins/probe/main.py")),
         ("another plugin", "read", at("plugins/words/main.py")),
         ("the settings", "read", at("config.toml")),
@@ -129,15 +147,20 @@ async fn outcomes(
         ("tracing us", "trace", String::new()),
         ("a pipe in the root", "pipe", at("files/pipe")),
         ("a device in the root", "device", at("files/device")),
-    ];
-    let mut outcomes = BTreeMap::new();
-    for (name, what, with) in tries {
-        outcomes.insert(name, tried(&registry, what, &with).await);
-    }
-    if scopes_signals() {
-        assert_eq!(tried(&registry, "signal", "").await, "EPERM");
-    }
-    Ok(Some(outcomes))
+        ("memory as a file", "write", "/dev/shm/fugato-probe".into()),
+        (
+            "the mode of an open file",
+            "fchmod",
+            at("plugins/probe/main.py"),
+        ),
+        (
+            "the times of an open file",
+            "futimens",
+            at("plugins/probe/main.py"),
+        ),
+        ("the owner of a link", "lchown", at("config.toml")),
+        ("the namespace of another", "setns", String::new()),
+    ]
 }
 
 /// Returns true if Linux is 6.12 or later, which keeps a locked process from signalling others.
@@ -150,7 +173,7 @@ fn scopes_signals() -> bool {
 }
 
 /// The outcomes for a plugin without any grant.
-const NOTHING: [(&str, &str); 45] = [
+const NOTHING: [(&str, &str); 50] = [
     ("its own program", "done"),
     ("another plugin", "EACCES"),
     ("the settings", "EACCES"),
@@ -196,6 +219,11 @@ const NOTHING: [(&str, &str); 45] = [
     ("tracing us", "EPERM"),
     ("a pipe in the root", "EACCES"),
     ("a device in the root", "EACCES"),
+    ("memory as a file", "EACCES"),
+    ("the mode of an open file", "EPERM"),
+    ("the times of an open file", "EPERM"),
+    ("the owner of a link", "EPERM"),
+    ("the namespace of another", "EPERM"),
 ];
 
 /// Returns these outcomes with some differences.
@@ -211,6 +239,75 @@ async fn trn_w3_a_plugin_reaches_nothing_that_it_was_not_granted() -> TestResult
         assert_eq!(outcomes, but(&[]));
     }
     Ok(())
+}
+
+/// B8 through the program: the same plugin, called by a model of a served agent, reaches nothing
+/// either.
+#[test]
+fn trn_w3_a_plugin_of_the_program_reaches_nothing_that_it_was_not_granted() {
+    const A_TURN: usize = 4;
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+    program.ok(&["say", "hello"]);
+    let dir = program.path("transparent-data");
+    let write = |path: &str, text: &str| {
+        let path = dir.join(path);
+        let folder = path.parent().expect("it is in a folder");
+        std::fs::create_dir_all(folder).expect("a folder");
+        std::fs::write(path, text).expect("it is written");
+    };
+    let manifest = json!({
+        "name": "probe", "version": "1", "entry": "main.py", "provides": ["try"],
+        "permissions": [], "auto_start": true,
+    });
+    write("plugins/probe/manifest.json", &manifest.to_string());
+    write("plugins/probe/main.py", include_str!("probe.py"));
+    write("files/theirs.txt", "theirs");
+    write("config.toml", "[plugins]\n");
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let udp = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let ports = [tcp.local_addr(), udp.local_addr()].map(|it| it.expect("an address").port());
+    let unix = dir.join("socket");
+    let _unix = std::os::unix::net::UnixListener::bind(&unix).expect("a socket");
+    let before = std::fs::metadata(dir.join("config.toml")).expect("it is there");
+    let expected: BTreeMap<_, _> = NOTHING.into_iter().collect();
+    for some in tries(&dir, ports, &unix).chunks(A_TURN) {
+        let intent = json!({ "intent": "execute", "complexity": 0.3 }).to_string();
+        let calls = some
+            .iter()
+            .map(|(_, what, with)| use_tool("probe_try", &json!({ "what": what, "with": with })));
+        let script = std::iter::once(intent)
+            .chain(calls)
+            .chain([finish(), "I tried.".to_owned()]);
+        let script = script.map(|text| ModelAnswer::text(&text, "stop"));
+        let model = ModelServer::in_turn(script);
+        let told = model.run(&program, &["say", "try these"]);
+        if told.contains("probe does not run") || told.contains("there is no tool") {
+            servers::skipped(&format!("the probe does not run: {told}"));
+            return;
+        }
+        let results = told
+            .lines()
+            .filter_map(|line| line.strip_prefix("· probe_try done: "));
+        let results: Vec<_> = results.collect();
+        let wanted: Vec<_> = some
+            .iter()
+            .filter_map(|(name, ..)| expected.get(name))
+            .collect();
+        let names: Vec<_> = some.iter().map(|(name, ..)| name).collect();
+        assert!(
+            results.iter().eq(wanted.iter().copied()),
+            "{names:?}: {told}"
+        );
+    }
+    let after = std::fs::metadata(dir.join("config.toml")).expect("it is there");
+    assert_eq!(before.permissions(), after.permissions());
+    assert_eq!(before.modified().ok(), after.modified().ok());
+    assert_eq!(
+        std::fs::read_to_string(dir.join("files/theirs.txt"))
+            .ok()
+            .as_deref(),
+        Some("theirs")
+    );
 }
 
 #[tokio::test]

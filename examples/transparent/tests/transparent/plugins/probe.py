@@ -113,6 +113,10 @@ TRIES = {
     "chmod": lambda it: os.chmod(it, 0o777),
     "chown": lambda it: os.chown(it, os.getuid(), os.getgid()),
     "utime": lambda it: os.utime(it, (0, 0)),
+    "fchmod": lambda it: os.fchmod(os.open(it, os.O_RDONLY), 0o777),
+    "futimens": lambda it: os.utime(os.open(it, os.O_RDONLY), (0, 0)),
+    "lchown": lambda it: os.lchown(it, os.getuid(), os.getgid()),
+    "setns": lambda it: library("setns", 0, 0),
     "setxattr": lambda it: os.setxattr(it, "user.probe", b"x"),
     # FS_IOC_SETFLAGS, without any flag.
     "attributes": lambda it: fcntl.ioctl(os.open(it, os.O_RDONLY), 0x40086602, bytes(8)),
