@@ -61,14 +61,15 @@ impl Lang {
     ///
     /// assert_eq!(Lang::evident("buy me some"), Some(Lang::En));
     /// assert_eq!(Lang::evident("/prefer 语气 = 简短"), Some(Lang::Zh));
+    /// assert_eq!(Lang::evident("/etc/hosts里写了什么"), Some(Lang::Zh));
     /// for name in ["BTC-USDT", "notes/plan.md", "Rome", "/new", "ok", "3 × 4"] {
     ///     assert_eq!(Lang::evident(name), None, "{name}");
     /// }
     /// ```
     pub fn evident(text: &str) -> Option<Self> {
         let words = match text.trim().strip_prefix('/') {
-            Some(command) => command.split_once(char::is_whitespace)?.1,
-            None => text,
+            Some(command) if !is_path(command) => command.split_once(char::is_whitespace)?.1,
+            _ => text,
         };
         if Self::of(words) == Self::Zh {
             return Some(Self::Zh);
@@ -128,6 +129,14 @@ impl Lang {
             Self::Zh => zh,
         }
     }
+}
+
+/// Returns true if what follows a slash is no name of a command, but more of a path or a sentence.
+fn is_path(after: &str) -> bool {
+    let name = after.split_whitespace().next().unwrap_or_default();
+    !name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
 /// Returns a text in the language that is spoken now: first the English format string, then the

@@ -5,6 +5,7 @@ use std::{
     sync::LazyLock,
 };
 
+use fugato::agent::memory::to_recall;
 use fugato::words::{
     OrderTerms, clauses, has_any_word, is_negated, is_question, mentioned, named, normalize,
     number_after, numerals, respell, strip_phrase,
@@ -201,9 +202,16 @@ pub fn is_of_another_time(message: &str) -> bool {
     says(message, &WORDS.other_time)
 }
 
-/// Returns true if a message asks what is kept of the person.
-pub fn asks_what_is_kept(message: &str) -> bool {
-    says(message, &WORDS.kept)
+/// Returns what of the things that are kept of the person a message asks for; empty for everything,
+/// and none if it asks for nothing of the kind.
+pub fn asks_what_is_kept(message: &str) -> Option<String> {
+    // What can be looked up is answered from the desk.
+    let live = || {
+        let mut facts = facts::all().values();
+        facts.any(|fact| says(message, &fact.words))
+    };
+    let asked = to_recall(message).filter(|_| !live());
+    asked.or_else(|| says(message, &WORDS.kept).then(String::new))
 }
 
 /// Returns true if a message asks how far the work is.

@@ -1,5 +1,5 @@
 //! The progress of a session, for programs and for people.
-use fugato::cli::Lang;
+use fugato::{cli::Lang, words::keywords};
 use serde_json::{Value, json};
 
 use crate::{facts, session::Session};
@@ -93,20 +93,43 @@ const WORDS: [(&str, &str); 12] = [
     ("idle", "空闲"),
 ];
 
-/// Returns what is kept of the person.
+/// Returns everything that is kept of the person.
 pub fn kept(session: &Session, lang: Lang) -> String {
+    kept_about(session, "", lang)
+}
+
+/// Returns what is kept of the person about something: all of it if that is empty.
+pub fn kept_about(session: &Session, about: &str, lang: Lang) -> String {
     let wishes = session.person.preferences.iter();
     let wishes = wishes.map(|(name, wish)| format!("{name}: {wish}"));
     let facts = session.person.task.facts.iter().cloned();
-    let all: Vec<String> = facts.chain(wishes).collect();
+    let words = keywords(about);
+    let is_about = |line: &String| {
+        let line = line.to_lowercase();
+        about.is_empty() || line.contains(about) || words.iter().any(|word| line.contains(word))
+    };
+    let mut all: Vec<String> = facts.chain(wishes).collect();
     if all.is_empty() {
         let zh = "没有记过关于您的事。可以说“记住……”，或用 /prefer。";
         let en = "Nothing is kept of you yet: say \"remember that …\", or use /prefer.";
         return lang.pick(en, zh).to_owned();
     }
+    all.retain(is_about);
+    if all.is_empty() {
+        return nothing_kept(session, lang);
+    }
     let all = all.join("\n");
     lang.pick(
         format!("You asked me to keep:\n{all}"),
         format!("您让我记住的：\n{all}"),
+    )
+}
+
+/// Returns that nothing of the kind is kept, and what is.
+pub(crate) fn nothing_kept(session: &Session, lang: Lang) -> String {
+    let all = kept(session, lang);
+    lang.pick(
+        format!("Nothing of the kind is kept. {all}"),
+        format!("没有记过这样的事。{all}"),
     )
 }

@@ -1,6 +1,6 @@
 //! The wishes that rules can read in a message.
 use fugato::{
-    agent::memory::{to_quote, to_remember},
+    agent::memory::{to_quote, to_recall, to_remember},
     state::{ToolCall, say},
     words::{
         ShortAnswer, after_phrase, is_question, keywords, normalize, number, numerals, path,
@@ -50,7 +50,7 @@ pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
     if let Some((tool, arguments)) = named(text) {
         return call(tool, arguments);
     }
-    if let Some(query) = recalled(text) {
+    if let Some(query) = to_recall(text) {
         return call("recall", json!({ "query": query }));
     }
     if let Some((path, text)) = written(text) {
@@ -74,7 +74,9 @@ pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
     let is_own = [" my ", " i ", " me ", "我"]
         .iter()
         .any(|word| words.contains(word));
-    if is_question(text) && is_own {
+    let asks = ["什么", "谁", "哪", "多少"];
+    let asks = is_question(text) || asks.iter().any(|word| text.contains(word));
+    if asks && is_own {
         return call("recall", json!({ "query": text }));
     }
     None
@@ -354,34 +356,6 @@ const DAYS: &[(&str, i64)] = &[
     ("昨天", -1),
     ("前天", -2),
 ];
-const RECALL: &[&str] = &[
-    "what do you remember about ",
-    "what do you remember of ",
-    "what do you remember",
-    "what did i tell you about ",
-    "what do you know about me",
-    "what do you know of me",
-    "what do you know about ",
-    "what did i ask you to remember",
-    "do you remember ",
-    "你知道我的什么",
-    "你知道我什么",
-    "你了解我什么",
-    "你还记得",
-    "你记得",
-    "你记住了什么",
-    "我让你记住了什么",
-];
-/// Phrases for whole questions about everything that is noted.
-const EVERYTHING: &[&str] = &[
-    "what do you know about me",
-    "what do you know of me",
-    "what do you remember about me",
-    "你知道我的什么",
-    "你知道我什么",
-    "你了解我什么",
-    "你记得我什么",
-];
 /// Words of sums, and their signs.
 const OPERATORS: &[(&str, &str)] = &[
     ("the square root of ", "√"),
@@ -467,17 +441,6 @@ fn named(text: &str) -> Option<(&str, Value)> {
     let (tool, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, "{}"));
     let arguments: Value = serde_json::from_str(arguments).ok()?;
     arguments.is_object().then_some((tool, arguments))
-}
-
-fn recalled(text: &str) -> Option<&str> {
-    if is_any(text, EVERYTHING) {
-        return Some("");
-    }
-    // Without anything behind it, a phrase asks for everything.
-    let asks = |phrase: &&str| strip_phrase(text, &[phrase.trim_end()]).is_some();
-    RECALL.iter().find(|phrase| asks(phrase))?;
-    let query = after(text, RECALL).unwrap_or_default();
-    Some(query.trim_end_matches(['吗', '什', '么']))
 }
 
 /// Reads a wish to see a file.

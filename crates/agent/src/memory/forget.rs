@@ -40,6 +40,8 @@ impl<S: Sync, U> Tool<S, U> for Forget {
         let what = "Removes a note that the person no longer wants to be remembered.";
         ToolSpec::write("forget", what)
             .chinese("删除一条用户不再要记住的笔记。")
+            .titled("Forget a note", "忘掉一条笔记")
+            .label("note", "note", "笔记")
             .effect(EffectClass::Idempotent)
             .preview(["note"])
     }

@@ -80,8 +80,9 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
             updates.into_iter().chain([reply(&told)]).collect(),
         );
     }
-    if intent::asks_what_is_kept(text) {
-        return (Course::Reply, vec![reply(&view::kept(session, lang))]);
+    if let Some(about) = intent::asks_what_is_kept(text) {
+        let told = view::kept_about(session, &about, lang);
+        return (Course::Reply, vec![reply(&told)]);
     }
     if intent::asks_status(text) {
         let told = view::status(session, thread, lang);
@@ -147,11 +148,7 @@ fn forgotten(
         updates.push(kept(MemoryUpdate::Task(TaskUpdate::Merged { summary, at })));
     }
     let told = if gone.is_empty() {
-        let en = format!("Nothing of the kind is kept. {}", view::kept(session, lang));
-        lang.pick(
-            en,
-            format!("没有记过这样的事。{}", view::kept(session, lang)),
-        )
+        view::nothing_kept(session, lang)
     } else {
         let gone = gone.join("; ");
         lang.pick(format!("Forgotten: {gone}"), format!("已忘记：{gone}"))
