@@ -130,7 +130,7 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// Returns the assistant's last message in the conversation that the client sends along, if only
 /// the person's own message comes after it.
-fn last_of_the_assistant(messages: &[Value]) -> Option<String> {
+pub(crate) fn last_of_the_assistant(messages: &[Value]) -> Option<String> {
     let role = |message: &Value| {
         message
             .get("role")

@@ -30,6 +30,7 @@ mod personal;
 mod progress;
 mod quota;
 mod relay;
+mod repeated;
 mod routes;
 mod send;
 mod serve;

@@ -28,7 +28,7 @@ use crate::{
     collect::Completion,
     erased::AnswerRequest,
     error::{ApiError, ApiResult},
-    incoming, relay,
+    incoming, relay, repeated,
 };
 
 /// The extension's fields that are the server's own.
@@ -46,8 +46,17 @@ pub(crate) async fn complete(
     let key = incoming::request_key(&headers)?;
     let named = incoming::header(&headers, "x-conversation-id")?;
     let named = named.or_else(|| extra.get("conversation_id")?.as_str());
-    let to = Address::of(&caller, named, key.as_deref())?;
-    let begins = named.is_none();
+    let is_named = named.is_some() || key.is_some();
+    let known = if is_named {
+        None
+    } else {
+        repeated::conversation(&office, &caller, &request).await?
+    };
+    let begins = named.is_none() && known.is_none();
+    let to = match known {
+        Some(to) => to,
+        None => Address::of(&caller, named, key.as_deref())?,
+    };
     let resume = Resume::openai(&request)?;
     let streamed = request.get("stream") == Some(&Value::Bool(true));
     let permit = streamed.then(|| office.reader(&caller)).transpose()?;
@@ -64,6 +73,7 @@ pub(crate) async fn complete(
     });
     let AdmittedRun { run, events, end } = running.await?;
     let events = saying_what_is_used_up(events, end, is_chinese(&request));
+    let events = saying_who_answers(events);
     let (events, created) = (relay::spoken(events), seconds());
     let id = format!("chatcmpl-{}-{run}", to.name);
     let Some(permit) = permit else {
@@ -194,29 +204,65 @@ fn saying_what_is_used_up(
                 return vec![event];
             };
             let text = used_up(meter, limit, is_chinese);
-            let block = "budget";
             event.kind = EventKind::RunFinished { output: None };
-            let words = [
-                EventKind::TextStarted {
-                    block: block.into(),
-                },
-                EventKind::TextDelta {
-                    block: block.into(),
-                    text: text.into(),
-                },
-                EventKind::TextFinished {
-                    block: block.into(),
-                },
-            ];
-            let words = words.map(|kind| Event {
-                kind,
-                seq: None,
-                ..event.clone()
-            });
+            let words = spoken_beside(&event, "budget", &text);
             words.into_iter().chain([event]).collect()
         }
     });
     said.flat_map(stream::iter).boxed()
+}
+
+/// The custom events that a model has failed, with what a person is told.
+const NOTICES: [&str; 2] = ["decided_by_rule", "answered_by_backup"];
+
+/// Says, once each, that a model has failed and who answers in its place: a plain client shows
+/// nothing but text. It also stands between the words of a model that broke off and those of another.
+fn saying_who_answers(
+    events: impl Stream<Item = Event> + Send + 'static,
+) -> impl Stream<Item = Event> + Send + 'static {
+    let (mut told, mut speaks) = (vec![], false);
+    events.flat_map(move |event| {
+        let notice = match &event.kind {
+            EventKind::TextDelta { .. } => {
+                speaks = true;
+                None
+            }
+            EventKind::Custom { name, data } if NOTICES.contains(&name.as_str()) => {
+                let text = data.get("text").and_then(Value::as_str);
+                text.map(str::to_owned).filter(|text| !told.contains(text))
+            }
+            _ => None,
+        };
+        let words = notice.map(|text| {
+            let gap = if speaks { "\n\n" } else { "" };
+            let said = format!("{gap}{text}\n\n");
+            told.push(text);
+            spoken_beside(&event, "notice", &said)
+        });
+        let words = words.into_iter().flatten();
+        stream::iter(words.chain([event]).collect::<Vec<_>>())
+    })
+}
+
+/// Returns a block of text as events beside this one.
+fn spoken_beside(event: &Event, block: &str, text: &str) -> [Event; 3] {
+    let kinds = [
+        EventKind::TextStarted {
+            block: block.into(),
+        },
+        EventKind::TextDelta {
+            block: block.into(),
+            text: text.into(),
+        },
+        EventKind::TextFinished {
+            block: block.into(),
+        },
+    ];
+    kinds.map(|kind| Event {
+        kind,
+        seq: None,
+        ..event.clone()
+    })
 }
 
 /// Returns what a person is told when a budget is used up.

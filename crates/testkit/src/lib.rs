@@ -2,6 +2,7 @@
 
 pub mod chat;
 mod clock;
+mod command_line;
 pub mod consent;
 pub mod corpus;
 pub mod doc;
@@ -18,12 +19,15 @@ mod server;
 pub mod session;
 mod share;
 pub mod sim;
+mod stock_client;
 mod text;
 
 pub use clock::VirtualClock;
+pub use command_line::{check_names, check_reading};
 pub use model::{Scripted, ScriptedReply};
 pub use model_server::{ModelAnswer, ModelServer};
 pub use program::{FinishedProgram, Server, TestProgram};
 pub use server::{FaultyServer, ServerFault};
 pub use share::share;
+pub use stock_client::{check_patience, check_stock_client};
 pub use text::{AsText, TextParts, assert_contains, assert_lacks, assert_starts_with};

@@ -63,6 +63,18 @@ impl ModelAnswer {
         )
     }
 
+    /// Adds the numbers of tokens that the server counts, those of the prompt and of the answer.
+    #[must_use]
+    pub fn counting(mut self, prompt: u64, answer: u64) -> Self {
+        let usage = json!({
+            "prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer,
+        });
+        let chunk = json!({ "choices": [], "usage": usage });
+        let done = "data: [DONE]";
+        self.body = self.body.replace(done, &format!("data: {chunk}\n\n{done}"));
+        self
+    }
+
     fn wire(&self) -> String {
         let Self { status, body } = self;
         let kind = if body.starts_with("data:") {
@@ -167,10 +179,8 @@ impl ModelServer {
 
     /// Checks that what a client of OpenAI's protocol says was said before reaches the model of a
     /// program, and that its instructions do not.
-    ///
-    /// # Panics
-    /// Panics if that is not so.
-    pub fn check_stock_client(program: &TestProgram) {
+    #[track_caller]
+    pub(crate) fn check_history(program: &TestProgram) {
         let messages = json!([
             { "role": "system", "content": "You are a pirate." },
             { "role": "user", "content": "My cat is called Tom." },

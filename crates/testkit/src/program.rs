@@ -136,6 +136,28 @@ impl TestProgram {
         FinishedProgram::of(self.begin(args))
     }
 
+    /// Returns the result of a run whose folder is mounted so that nothing can be written there; none
+    /// if this machine lets nobody mount it. (Modes alone deny root nothing.)
+    #[track_caller]
+    pub fn read_only(&self, args: &[&str]) -> Option<FinishedProgram> {
+        const CANNOT: i32 = 99;
+        const MOUNTED: &str = r#"mount --bind -o ro . . && cd "$PWD" || exit 99
+            touch written 2>/dev/null && exit 99
+            exec "$0" "$@""#;
+        let own = self.command(args);
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", MOUNTED]);
+        command.arg(own.get_program()).args(own.get_args());
+        command.current_dir(self.folder()).stdin(Stdio::null());
+        command.envs(self.env.iter().copied());
+        let done = command.output().ok()?;
+        let text = |bytes| String::from_utf8(bytes).expect("it says words");
+        let (out, err) = (text(done.stdout), text(done.stderr));
+        let is_denied = done.status.code() == Some(CANNOT) || err.starts_with("unshare: ");
+        let well = done.status.success();
+        (!is_denied).then_some(FinishedProgram { well, out, err })
+    }
+
     /// Returns the result of a run, and its peak memory in KiB; 0 if the system does not report it.
     #[track_caller]
     pub fn measured(&self, args: &[&str]) -> (FinishedProgram, u64) {

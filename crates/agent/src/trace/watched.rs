@@ -14,6 +14,7 @@ use super::{CALLS, Calls, ModelCall};
 /// reports no attempts has one.
 ///
 /// # Notes
+/// - Of a recorded model around another one the inner one records: each call is recorded once.
 /// - Outside of such a node nothing is recorded, and neither is it in a task that the node spawns.
 #[derive(Debug, Clone)]
 pub struct RecordedModel<M> {
@@ -61,8 +62,10 @@ impl<M: ChatModel> ChatModel for RecordedModel<M> {
         let stage = request.metadata.get("stage").cloned();
         let mut call = ModelCall::new(stage.unwrap_or_default());
         call.prompt = end_of(&request, self.kept);
+        let inner = Calls::default();
         let mut watch = CallRecording {
             calls,
+            inner: inner.clone(),
             call,
             kept: self.kept,
             model: request
@@ -72,18 +75,19 @@ impl<M: ChatModel> ChatModel for RecordedModel<M> {
                 .to_owned(),
             start: Instant::now(),
         };
-        let deltas = match self.model.stream(request).await {
+        let deltas = match CALLS.scope(inner, self.model.stream(request)).await {
             Ok(deltas) => deltas,
             Err(error) => {
                 watch.failed(&error);
                 return Err(error);
             }
         };
-        let watched = stream::unfold((deltas, watch), |(mut deltas, mut watch)| async {
-            let Some(next) = deltas.next().await else {
-                watch.ended();
+        let watched = stream::unfold(Watched { deltas, watch }, |mut it| async move {
+            let Some(next) = it.deltas.next().await else {
+                it.watch.ended();
                 return None;
             };
+            let watch = &mut it.watch;
             match &next {
                 Ok(ChatDelta::Attempt(attempt)) => watch.call.attempts.push(attempt.clone()),
                 Ok(ChatDelta::Usage(usage)) => watch.call.usage = Some(*usage),
@@ -97,7 +101,7 @@ impl<M: ChatModel> ChatModel for RecordedModel<M> {
                 Ok(_) => {}
                 Err(error) => watch.failed(error),
             }
-            Some((next, (deltas, watch)))
+            Some((next, it))
         });
         Ok(watched.boxed())
     }
@@ -116,9 +120,17 @@ fn role(role: Role) -> &'static str {
     }
 }
 
+/// An answer and its recording, which ends after the answer: an inner recording is there by then.
+struct Watched {
+    deltas: DeltaStream,
+    watch: CallRecording,
+}
+
 /// The recording of one call. It is stored on drop, even if the answer was not read to its end.
 struct CallRecording {
     calls: Calls,
+    /// The same call, if a model within this one records it, too.
+    inner: Calls,
     call: ModelCall,
     kept: usize,
     model: String,
@@ -154,7 +166,13 @@ impl CallRecording {
 
 impl Drop for CallRecording {
     fn drop(&mut self) {
-        let call = ModelCall::new(String::new());
-        self.calls.push(std::mem::replace(&mut self.call, call));
+        let mut made = self.inner.take();
+        if made.is_empty() {
+            let call = ModelCall::new(String::new());
+            made.push(std::mem::replace(&mut self.call, call));
+        }
+        for call in made {
+            self.calls.push(call);
+        }
     }
 }

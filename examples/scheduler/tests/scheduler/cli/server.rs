@@ -1,5 +1,5 @@
 //! A model server without usable answers.
-use fugato_testkit::{ModelAnswer, ModelServer, assert_contains};
+use fugato_testkit::{ModelAnswer, ModelServer, assert_contains, check_stock_client};
 
 use super::work::Work;
 
@@ -32,5 +32,5 @@ fn a_server_needs_the_name_of_a_model() {
 
 #[test]
 fn what_a_client_says_was_said_before_reaches_the_model() {
-    ModelServer::check_stock_client(&Work::new());
+    check_stock_client(&Work::new(), &[]);
 }

@@ -1,0 +1,77 @@
+//! The conversation of a client that names none, by the card or question that it repeats.
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use fugato_graph::ThreadStatus;
+use fugato_state::Interrupt;
+use fugato_store::{Status, ThreadFilter};
+use fugato_stream::card_text;
+use serde_json::Value;
+
+use crate::{
+    Caller, ThreadAccess,
+    address::{Address, prefix},
+    app_state::AppState,
+    consent::last_of_the_assistant,
+    error::ApiResult,
+};
+
+/// The age of the oldest conversation that is looked at.
+const AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// The largest number of waiting conversations that are looked at, the newest first.
+const MOST: usize = 50;
+
+/// Returns the conversation that waits with the card or question which the client repeats as the
+/// assistant's last message; none if it repeats none, or if several wait with the same words.
+///
+/// A client of OpenAI's protocol knows no conversation, and sends all that was said along. Its person
+/// answers what was shown there.
+pub(crate) async fn conversation(
+    office: &AppState,
+    caller: &Caller,
+    request: &Value,
+) -> ApiResult<Option<Address>> {
+    let messages = request.get("messages").and_then(Value::as_array);
+    let Some(shown) = messages.and_then(|messages| last_of_the_assistant(messages)) else {
+        return Ok(None);
+    };
+    let Some(threads) = office.agent.admin() else {
+        return Ok(None);
+    };
+    let mut filter = ThreadFilter::default();
+    filter.prefix = prefix(&caller.tenant);
+    // Names that are generated begin with the time, and no other conversation is without a name.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH + AGE);
+    let since = format!("{:012x}", since.unwrap_or_default().as_millis());
+    filter.after = Some(Address::new(caller, &since)?.thread);
+    let begins = filter.prefix.len();
+    let found = threads.list(filter).await?;
+    let waiting = found.iter().rev();
+    let waiting = waiting.filter(|it| matches!(it.status, Status::Waiting { .. }));
+    let mut meant = None;
+    for summary in waiting.take(MOST) {
+        let name = summary.thread.as_str().get(begins..).unwrap_or_default();
+        let Ok(to) = office.find(caller, name, ThreadAccess::Write).await else {
+            continue;
+        };
+        let ThreadStatus::Waiting(open) = office.agent.standing(&to.thread).await? else {
+            continue;
+        };
+        if open.iter().any(|asked| repeats(&shown, asked)) {
+            if meant.is_some() {
+                return Ok(None);
+            }
+            meant = Some(to);
+        }
+    }
+    Ok(meant)
+}
+
+/// Returns true if a message ends with the text of a question, or has that of an approval, whose code
+/// no other one has.
+fn repeats(shown: &str, asked: &Interrupt) -> bool {
+    let text = card_text(asked);
+    let text = text.trim();
+    !text.is_empty()
+        && (shown.trim_end().ends_with(text)
+            || asked.question.digest.is_some() && shown.contains(text))
+}

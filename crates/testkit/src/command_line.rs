@@ -1,0 +1,87 @@
+//! The command line of a program: whatever the server takes, and wherever it can only read.
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::{Server, TestProgram, assert_contains};
+
+/// Names of conversations that a server takes and that are no plain words.
+const NAMES: [&str; 6] = ["../../x", "a b", "🦊狐狸", "-x", "..", "it's a \"trip\""];
+
+/// Checks that what a client named is told, exported and deleted by the command line.
+///
+/// # Panics
+/// Panics if that is not so.
+pub fn check_names(program: &TestProgram) {
+    let runtime = Runtime::new().expect("a runtime");
+    let server = program.server(&["serve", "--listen", "127.0.0.1:0"]);
+    for name in NAMES {
+        let body = json!({ "thread": name, "text": "hello" }).to_string();
+        let said = Server::ask(server.address(), ("POST", "/sse/react"), &[], &body);
+        let (status, told) = runtime.block_on(said).expect("an answer");
+        assert_eq!(status, 200, "{name:?}: {told}");
+    }
+    drop(server);
+    let beside = || {
+        let names = std::fs::read_dir(program.folder()).expect("a folder");
+        let names = names.map(|it| it.expect("an entry").file_name());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    };
+    let before = beside();
+    let listed = program.run(&["threads"]).out;
+    for name in NAMES {
+        assert_contains(&listed, name);
+        let thread = format!("--thread={name}");
+        let at = |command: &[&str]| {
+            let ran = program.run(&[&[thread.as_str()], command].concat());
+            assert!(ran.well, "{name:?} {command:?}: {ran:?}");
+            ran.out
+        };
+        assert_contains(&at(&["history"]), "hello");
+        at(&["show", "2"]);
+        at(&["trace"]);
+        let to = at(&["export"]);
+        let (_, to) = to.trim().split_once(": ").expect("it says where");
+        assert!(!to.contains('/'), "{name:?} is exported to {to}");
+        let to = program.path(to);
+        assert!(to.join("log.jsonl").exists(), "{name:?}");
+        std::fs::remove_dir_all(to).expect("it is removed");
+        let deleted = program.run(&["delete", "--yes", "--", name]);
+        assert!(deleted.well, "{name:?}: {deleted:?}");
+        assert_eq!(beside(), before, "{name:?} leads somewhere else");
+    }
+    assert_eq!(program.run(&["threads"]).out, "");
+}
+
+/// Checks that commands that only read do so where nothing can be written, and that the others say
+/// so. `words` end with a card.
+///
+/// # Panics
+/// Panics if that is not so.
+pub fn check_reading(program: &TestProgram, words: &str, more: &[&[&str]]) {
+    let asked = program.run(&["say", words]);
+    assert!(asked.well, "{asked:?}");
+    let own: [&[&str]; 8] = [
+        &["threads"],
+        &["history"],
+        &["history", "--full"],
+        &["show", "2"],
+        &["trace", "--full"],
+        &["card"],
+        &["graph"],
+        &["check"],
+    ];
+    for command in own.iter().chain(more) {
+        let usual = program.run(command);
+        let Some(ran) = program.read_only(command) else {
+            return;
+        };
+        assert!(ran.well && usual.well, "{command:?}: {ran:?} {usual:?}");
+        assert_eq!(ran.out, usual.out, "{command:?}");
+    }
+    if let Some(said) = program.read_only(&["say", "hello"]) {
+        assert!(!said.well, "{said:?}");
+        assert_contains(&said.err, "can only be read");
+    }
+}
