@@ -16,8 +16,8 @@ use fugato_state::{Lang, Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
     Access, AdmittedCall, AnsweredCall, CatalogueDetail, ConfirmCard, GateChain, GatePolicy,
-    GatedCall, Refusal, Registry, Round, ToolContext, ToolFailure, ToolResult, UnknownOutcome,
-    Verdict, Visibility,
+    GatedCall, Refusal, Registry, Round, ToolContext, ToolFailure, ToolResult, ToolSpec,
+    UnknownOutcome, Verdict, Visibility,
 };
 use serde_json::Value;
 
@@ -217,6 +217,11 @@ impl<S: State> Toolbox<S> {
         visible
             .find(|spec| spec.name == tool || spec.aliases.iter().any(|alias| alias == tool))
             .map(|spec| spec.access)
+    }
+
+    /// Returns what people call what a tool does, in the language that is spoken now.
+    pub fn title(&self, tool: &str) -> Option<&str> {
+        self.registry.spec(tool).map(ToolSpec::title)
     }
 
     /// Returns true if a tool that writes is visible.

@@ -2,8 +2,8 @@
 //
 // - `title`: its name, by language: `{ en, zh }`.
 // - `start`: by language, `{ text, examples }`: what it is, and what one may ask of it.
-// - `fields`: by language, the arguments of its tools in words; `implied` are those of which the words
-//   beside a call say everything.
+// - `fields`: by language, names of arguments that its cards do not name themselves; `implied` are
+//   those of which the words beside a call say everything.
 // - `work`: `'open'` if its steps are shown unless a person folds them.
 // - `panels`: each `{ title, mount(root, desk) }`; `mount` returns `{ thread(name), changed(),
 //   card(block, body), question(asked, text) }`, all of them optional. `question` resolves to what is

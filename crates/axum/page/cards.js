@@ -112,7 +112,7 @@ function whole(text) {
 function told(prompt) {
   const given = argumentsOf(prompt);
   const said = spoken(prompt);
-  const list = (some) => element('dl', { class: 'arguments', tabindex: '0' }, some.map(([name, text]) => [element('dt', {}, clipped(known.fields[lang()]?.[name] ?? name)), element('dd', {}, whole(text))]).flat());
+  const list = (some) => element('dl', { class: 'arguments', tabindex: '0' }, some.map(([name, text]) => [element('dt', {}, clipped(known.fields[lang()]?.[name] ?? prompt.names?.[name] ?? name)), element('dd', {}, whole(prompt.labels?.[name] ?? text))]).flat());
   const folded = (some, open = false) => element('details', { open }, element('summary', {}, word('arguments')), list(some));
   // What the consequence says in words is there as it was written, too.
   const implied = prompt.consequence ? given.filter(([name]) => known.implied.includes(name)) : [];

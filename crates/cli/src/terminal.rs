@@ -290,7 +290,7 @@ impl Terminal {
         let mut body = if read { String::new() } else { text.body() };
         let mut heading = text.heading();
         if heading.is_empty() && !body.is_empty() {
-            heading = EscapedText::line(&asked.question.key).to_string();
+            self.lang.pick("Question", "问题").clone_into(&mut heading);
         } else if heading.is_empty() {
             body = EscapedText::block(&asked.question.prompt.to_string()).to_string();
         }

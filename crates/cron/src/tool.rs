@@ -130,6 +130,10 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
             "Does something at a time, once or again and again, such as reminding the person.";
         ToolSpec::write(CREATE, text)
             .chinese("在某个时间做某件事，一次或反复，例如提醒用户。")
+            .titled("Set a reminder or a job", "设置提醒或任务")
+            .label("task", "what", "内容")
+            .label("schedule", "when, as cron", "时间（cron）")
+            .label("once", "only once", "只做一次")
             // Repetitions with one key create one job.
             .effect(EffectClass::Keyed)
             .argument_alias("cron", "schedule")
@@ -216,6 +220,8 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
     fn spec(&self) -> ToolSpec {
         ToolSpec::write("cancel_cron_job", "Cancels a job.")
             .chinese("取消一个任务。")
+            .titled("Cancel a reminder or a job", "取消提醒或任务")
+            .label("id", "name", "名称")
             .effect(EffectClass::Idempotent)
             .preview(["id"])
     }

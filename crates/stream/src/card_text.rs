@@ -40,17 +40,21 @@ pub fn argument_lines(arguments: &Value) -> String {
 }
 
 fn lines_of<'v>(arguments: impl Iterator<Item = (&'v String, &'v Value)>) -> String {
-    let lines = arguments.map(|(name, value)| argument_line(name, value));
+    let lines = arguments.map(|(name, value)| argument_line(&quoted(name), value));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn argument_line(name: &str, value: &Value) -> String {
+/// Returns the name of an argument, in quotation marks if it could look like something else.
+fn quoted(name: &str) -> String {
     let plain = |char: char| char.is_alphanumeric() || "_-.".contains(char);
-    let name = if !name.is_empty() && name.chars().all(plain) {
+    if !name.is_empty() && name.chars().all(plain) {
         name.to_owned()
     } else {
         Value::from(name).to_string()
-    };
+    }
+}
+
+fn argument_line(name: &str, value: &Value) -> String {
     let text = match value {
         Value::String(text) if !text.is_empty() && text.trim() == text => text.clone(),
         Value::String(text) if text.trim_end_matches('\n').contains('\n') => text.clone(),
@@ -112,12 +116,21 @@ impl<'a> CardText<'a> {
     pub fn body(&self) -> String {
         let prompt = &self.interrupt.question.prompt;
         let shown = PromptParts::of(self.interrupt);
-        let mut parts = vec![
-            shown.consequence.to_owned(),
-            shown.words.to_owned(),
-            self.unsaid(&shown),
-        ];
-        if parts.iter().all(String::is_empty) && (shown.title.is_empty() || self.code().is_some()) {
+        let mut parts = vec![shown.consequence.to_owned()];
+        let arguments = self.arguments();
+        if shown.words
+            == arguments
+                .map(|them| lines_of(them.iter()))
+                .unwrap_or_default()
+        {
+            // A summary that only lists the arguments has the words of people for them.
+            parts.push(self.named(arguments.into_iter().flatten()));
+        } else {
+            parts.extend([shown.words.to_owned(), self.unsaid(&shown)]);
+        }
+        // A call without arguments is said by its title.
+        let is_said = !shown.title.is_empty() && (self.code().is_none() || arguments.is_some());
+        if parts.iter().all(String::is_empty) && !is_said {
             let rest = prompt.as_object().into_iter().flatten();
             let rest = rest.filter(|(name, _)| !["title", "type", "says"].contains(&&***name));
             parts.push(lines_of(rest));
@@ -130,17 +143,41 @@ impl<'a> CardText<'a> {
         EscapedText::block(&parts.join("\n")).to_string()
     }
 
+    /// Returns the arguments of the call that the question is about.
+    fn arguments(&self) -> Option<&Map<String, Value>> {
+        let call = self.interrupt.question.prompt.get("call")?;
+        call.get("arguments")?.as_object()
+    }
+
+    /// Returns what the prompt calls an argument (`names`), or its value (`labels`).
+    fn called(&self, part: &str, argument: &str) -> Option<&Value> {
+        self.interrupt.question.prompt.get(part)?.get(argument)
+    }
+
+    /// Returns lines of arguments and values, as people call them.
+    fn named<'v>(&self, arguments: impl Iterator<Item = (&'v String, &'v Value)>) -> String {
+        let line = |(argument, value): (&String, &Value)| {
+            let name = self.called("names", argument).and_then(Value::as_str);
+            let label = self.called("labels", argument).cloned();
+            let truth = |is: bool| match (is, self.chinese) {
+                (true, false) => "yes",
+                (false, false) => "no",
+                (true, true) => "是",
+                (false, true) => "否",
+            };
+            let label = label.or_else(|| name.and(value.as_bool().map(|is| truth(is).into())));
+            let name = name.map_or_else(|| quoted(argument), str::to_owned);
+            argument_line(&name, label.as_ref().unwrap_or(value))
+        };
+        arguments.map(line).collect::<Vec<_>>().join("\n")
+    }
+
     /// Returns the arguments that the words of the question do not say, neither by their values nor by
     /// what the prompt calls these values in `labels`.
     fn unsaid(&self, shown: &PromptParts<'_>) -> String {
-        let nothing = Map::new();
-        let call = self.interrupt.question.prompt.get("call");
-        let arguments = call.and_then(|call| call.get("arguments"));
-        let arguments = arguments.and_then(Value::as_object).unwrap_or(&nothing);
-        let labels = self.interrupt.question.prompt.get("labels");
-        let label = |name: &String| labels.and_then(|labels| labels.get(name));
-        lines_of(arguments.iter().filter(|(name, value)| {
-            ![Some(*value), label(name)]
+        let arguments = self.arguments().into_iter().flatten();
+        self.named(arguments.filter(|(name, value)| {
+            ![Some(*value), self.called("labels", name)]
                 .into_iter()
                 .flatten()
                 .any(|text| says(shown.words, text))

@@ -7,9 +7,10 @@ use crate::{CardText, json::Object};
 /// The parts of an interrupt's prompt that wires have names for.
 ///
 /// The prompt of a question is either a text, or an object with the fields `type`, `title`,
-/// `summary`, `consequence`, `says`, `labels` and `call`, the tool call that it is about or its id,
-/// all optional. `labels` has for arguments of the call what the summary calls their values. A question is a confirmation if its type is `confirm`, or if it has no type and a
-/// digest; otherwise its type is `ask_user`.
+/// `summary`, `consequence`, `says`, `names`, `labels` and `call`, the tool call that it is about or
+/// its id, all optional. `names` has for arguments of the call what people call them, and `labels` what
+/// they, and the summary, call their values. A question is a confirmation if its type is `confirm`, or
+/// if it has no type and a digest; otherwise its type is `ask_user`.
 pub(crate) struct PromptParts<'a> {
     pub(crate) kind: &'a str,
     pub(crate) title: &'a str,

@@ -1,5 +1,7 @@
 mod lists;
 
+use std::collections::BTreeMap;
+
 use fugato_state::ToolCall;
 use fugato_stream::argument_lines;
 use serde::{Deserialize, Serialize};
@@ -120,6 +122,12 @@ pub struct ConfirmCard {
     /// replaces the arguments.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub says: String,
+    /// What people call the arguments of the call, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, String>,
+    /// What the summary calls the values of arguments, by the names of these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 impl ConfirmCard {
@@ -131,15 +139,29 @@ impl ConfirmCard {
             call,
             consequence: String::new(),
             says: String::new(),
+            names: BTreeMap::new(),
+            labels: BTreeMap::new(),
         }
     }
 
-    /// Creates the card of a call: the tool, every argument, and the tool's description.
+    /// Creates the card of a call: what people call the act, every argument, and the tool's
+    /// description.
     pub fn of(call: &GatedCall<'_>) -> Self {
         let summary = argument_lines(&call.call.arguments);
         Self {
             says: call.spec.about().to_owned(),
-            ..Self::new(&call.spec.name, summary, call.call.clone())
+            ..Self::saying(call, summary)
+        }
+    }
+
+    /// Creates the card of a call with a text of its own, which must name everything that would be
+    /// done; the values by their labels, if the tool has any.
+    pub fn saying(call: &GatedCall<'_>, summary: impl Into<String>) -> Self {
+        let GatedCall { spec, call } = call;
+        Self {
+            names: spec.names_of(&call.arguments),
+            labels: spec.labels_of(&call.arguments),
+            ..Self::new(spec.title(), summary, (*call).clone())
         }
     }
 }

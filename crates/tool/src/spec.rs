@@ -2,6 +2,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use fugato_state::{EffectClass, Lang, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The access of a tool to the state that the model works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +39,13 @@ pub struct ToolSpec {
     pub description: String,
     /// The same in Chinese; none if there is only the other.
     pub chinese: Option<String>,
+    /// What people call the act, in English and in Chinese: the heading of its card. None if it has
+    /// only its name.
+    pub title: Option<[String; 2]>,
+    /// What people call its arguments, in English and in Chinese.
+    pub labels: BTreeMap<String, [String; 2]>,
+    /// What people call values of its arguments, in English and in Chinese.
+    pub value_labels: BTreeMap<(String, String), [String; 2]>,
     /// The access to the state: read, write, or choice of tools.
     pub access: Access,
     /// The class of its effect on the outside world.
@@ -71,6 +79,9 @@ impl ToolSpec {
             name: name.into(),
             description: description.into(),
             chinese: None,
+            title: None,
+            labels: BTreeMap::new(),
+            value_labels: BTreeMap::new(),
             access,
             effect: EffectClass::Pure,
             domain: None,
@@ -106,6 +117,26 @@ impl ToolSpec {
         /// Sets the description in Chinese. That of an argument is the key `x-zh` of its schema:
         /// `#[schemars(extend("x-zh" = "…"))]`.
         pub fn chinese(text: impl Into<String>) { chinese = Some(text.into()) }
+
+        /// Sets what people call the act, in English and in Chinese: “Writes a file”.
+        pub fn titled(english: impl Into<String>, chinese: impl Into<String>) {
+            title = Some([english.into(), chinese.into()])
+        }
+
+        /// Sets what people call an argument, in English and in Chinese.
+        pub fn label(argument: impl Into<String>, english: impl Into<String>, chinese: impl Into<String>) {
+            labels.insert(argument.into(), [english.into(), chinese.into()])
+        }
+
+        /// Sets what people call a value of an argument, in English and in Chinese.
+        pub fn value_label(
+            argument: impl Into<String>,
+            value: impl Into<String>,
+            english: impl Into<String>,
+            chinese: impl Into<String>,
+        ) {
+            value_labels.insert((argument.into(), value.into()), [english.into(), chinese.into()])
+        }
 
         /// Sets the class of its effect on the outside world.
         pub fn effect(effect: EffectClass) { effect = effect }
@@ -144,6 +175,33 @@ impl ToolSpec {
         }
     }
 
+    /// Returns what people call the act in the language that is spoken now; its name if they have no
+    /// word for it.
+    pub fn title(&self) -> &str {
+        self.title.as_ref().map_or(self.name.as_str(), spoken)
+    }
+
+    /// Returns what people call these arguments in the language that is spoken now.
+    pub(crate) fn names_of(&self, arguments: &Value) -> BTreeMap<String, String> {
+        let given = arguments.as_object().into_iter().flatten();
+        let named = given.filter_map(|(name, _)| {
+            let label = self.labels.get(name)?;
+            Some((name.clone(), spoken(label).to_owned()))
+        });
+        named.collect()
+    }
+
+    /// Returns what people call the values of these arguments in the language that is spoken now.
+    pub(crate) fn labels_of(&self, arguments: &Value) -> BTreeMap<String, String> {
+        let given = arguments.as_object().into_iter().flatten();
+        let labelled = given.filter_map(|(name, value)| {
+            let key = (name.clone(), value.as_str()?.to_owned());
+            let label = self.value_labels.get(&key)?;
+            Some((key.0, spoken(label).to_owned()))
+        });
+        labelled.collect()
+    }
+
     /// Adds `word`, in upper or lower case, as a synonym of the value `meaning` of an argument.
     /// Words in a list are replaced too.
     #[must_use]
@@ -171,4 +229,8 @@ impl ToolSpec {
         self.disabled = true;
         self
     }
+}
+
+fn spoken([english, chinese]: &[String; 2]) -> &str {
+    Lang::current().pick(english.as_str(), chinese.as_str())
 }

@@ -11,9 +11,5 @@ export default {
       examples: ['我的余额是多少？', 'BTC 现在什么价格？', '买入 0.1 BTC', '创建一个名为 alpha 的交易员'],
     },
   },
-  fields: {
-    en: { side: 'Side', quantity: 'Quantity', symbol: 'Instrument', price: 'Price', order: 'Order', name: 'Name', model: 'Model', exchange: 'Exchange', strategy: 'Strategy' },
-    zh: { side: '方向', quantity: '数量', symbol: '标的', price: '价格', order: '订单', name: '名称', model: '模型', exchange: '交易所', strategy: '策略' },
-  },
   panels: [],
 };

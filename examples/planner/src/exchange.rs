@@ -16,7 +16,7 @@ use std::{
 use fugato::{
     sqlite::{
         SqliteTables, is_full,
-        rusqlite::{self, Error, Params, Row, Transaction, TransactionBehavior},
+        rusqlite::{self, Error, MAIN_DB, Params, Row, Transaction, TransactionBehavior},
     },
     state::{Lang, Millis, say},
 };
@@ -96,6 +96,10 @@ impl Exchange {
 
     fn over(tables: SqliteTables) -> Result<Self, ExchangeError> {
         tables.with_now(|connection| {
+            // A desk that can only be read was made before.
+            if connection.is_readonly(MAIN_DB)? {
+                return Ok(());
+            }
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             schema::prepare(&transaction, BEGINNING)?;

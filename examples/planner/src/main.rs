@@ -3,6 +3,7 @@ mod by_hand;
 
 use std::process::ExitCode;
 
+use by_hand::Change;
 use clap::{Parser, Subcommand, ValueEnum};
 use fugato::{
     BoxError,
@@ -39,7 +40,7 @@ struct Args {
 enum OwnCommand {
     /// Changes the desk by hand, outside of all conversations
     #[command(subcommand)]
-    Desk(by_hand::Change),
+    Desk(Change),
     /// Prints what a key stands for, such as `agent_task_state_home`
     Config {
         /// The key
@@ -90,7 +91,10 @@ async fn main() -> ExitCode {
         .tool_words(planner::tools::WORDS);
     match args.command {
         Some(OwnCommand::Desk(change)) => {
-            let opened = app.open().await;
+            let opened = match change {
+                Change::Show => to_look(&app).await,
+                _ => app.open().await,
+            };
             app.job(async |screen| {
                 let desk = desk(&opened?)?;
                 screen.line(change.carry_out(&desk).await?);
@@ -99,7 +103,7 @@ async fn main() -> ExitCode {
             .await
         }
         Some(OwnCommand::Config { key }) => {
-            let opened = app.open().await;
+            let opened = to_look(&app).await;
             app.job(async |screen| {
                 let value = wired(&opened?, manner)?.config(&key).await?;
                 screen.line(value.map_or_else(String::new, |value| format!("{value:#}")));
@@ -109,6 +113,14 @@ async fn main() -> ExitCode {
         }
         Some(OwnCommand::Shared(command)) => Box::pin(talk(app, Some(command), manner)).await,
         None => Box::pin(talk(app, None, manner)).await,
+    }
+}
+
+/// Opens the store to look only, or a new one if there is none.
+async fn to_look(app: &App) -> Result<Resources, BoxError> {
+    match app.open_to_read().await {
+        Ok(opened) => Ok(opened),
+        Err(_) => app.open().await,
     }
 }
 
@@ -124,7 +136,13 @@ fn desk(opened: &Resources) -> Result<Exchange, BoxError> {
 }
 
 fn wired(opened: &Resources, manner: PlanningMode) -> Result<Planner, BoxError> {
-    let mut deps = Deps::new(desk(opened)?, opened.docs.clone()).manner(manner);
+    let desk = if opened.reads {
+        // No run begins, so none is asked.
+        Exchange::in_memory()?
+    } else {
+        desk(opened)?
+    };
+    let mut deps = Deps::new(desk, opened.docs.clone()).manner(manner);
     if let Some(model) = opened.model.clone() {
         deps = deps.model(model);
     }

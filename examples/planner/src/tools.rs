@@ -56,14 +56,6 @@ struct TraderName {
     name: String,
 }
 
-/// The tools that change the desk.
-pub(crate) const WRITES: [&str; 4] = [
-    "create_trader",
-    "delete_trader",
-    "place_order",
-    "cancel_order",
-];
-
 /// Returns all tools of a desk.
 pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, RegistryError> {
     let mut registry = Registry::<Session, SessionUpdate>::builder();
@@ -73,7 +65,8 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
         let read = move |desk: Exchange, _: Called, _: NoArguments| async move {
             let found = looked_up(&desk, |fact| fact.tool == *name).await;
             let found = Value::Object(found.map_err(ToolFailure::internal)?);
-            Ok(ToolOutput::new(found.to_string()).data(found))
+            // What was read is told in words, once it is all there.
+            Ok(ToolOutput::new(found.to_string()).summary("").data(found))
         };
         registry = registry.tool(tool(desk.clone(), spec, read));
     }
@@ -83,12 +76,16 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
         .chinese("删除一个交易员。")
         .preview(["name"]);
     let place = "Places an order, which matches with the book at once.";
-    let place = ToolSpec::write("place_order", place).chinese("下一个订单，立即与盘口撮合。");
+    let place = ToolSpec::write("place_order", place)
+        .chinese("下一个订单，立即与盘口撮合。")
+        .value_label("side", "buy", "buy", answer::side(Side::Buy, Lang::Zh))
+        .value_label("side", "sell", "sell", answer::side(Side::Sell, Lang::Zh));
     let cancel = ToolSpec::write("cancel_order", "Gives up what is left of an order.")
         .chinese("撤销订单中还没成交的部分。");
     let create = create.preview(["name", "model", "exchange", "strategy"]);
     let place = place.preview(["side", "quantity", "symbol", "price"]);
     let cancel = cancel.preview(["order"]);
+    let [create, delete, place, cancel] = [create, delete, place, cancel].map(named);
     let (keyed, idempotent) = (EffectClass::Keyed, EffectClass::Idempotent);
     registry
         .tool(tool(desk.clone(), create.effect(keyed), create_trader))
@@ -96,6 +93,31 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
         .tool(tool(desk.clone(), place.effect(keyed), place_order))
         .tool(tool(desk.clone(), cancel.effect(idempotent), cancel_order))
         .build()
+}
+
+/// What people call what the tools do that change the desk, in English and in Chinese.
+const TITLES: [(&str, &str, &str); 4] = [
+    ("create_trader", "Create a trader", "创建交易员"),
+    ("delete_trader", "Remove a trader", "删除交易员"),
+    ("place_order", "Place an order", "下单"),
+    ("cancel_order", "Cancel an order", "撤单"),
+];
+
+/// Returns what people call what a tool does.
+pub(crate) fn title(tool: &str, lang: Lang) -> Option<&'static str> {
+    let (_, en, zh) = TITLES.iter().find(|(name, ..)| *name == tool)?;
+    Some(lang.pick(*en, *zh))
+}
+
+/// Names what a tool does, and its arguments, as people do.
+fn named(spec: ToolSpec) -> ToolSpec {
+    let title = [Lang::En, Lang::Zh].map(|lang| title(&spec.name, lang));
+    let spec = match title {
+        [Some(en), Some(zh)] => spec.titled(en, zh),
+        _ => spec,
+    };
+    let names = NAMES.iter();
+    names.fold(spec, |spec, (name, en, zh)| spec.label(*name, *en, *zh))
 }
 
 /// The result of a tool: its text and the changes that it makes, or a failure.
@@ -247,16 +269,17 @@ fn cancelled(session: &Session, call: &ToolCall) -> Option<String> {
     Some(format!("{word} {}", answer::order(found, lang)))
 }
 
-/// The names of arguments on a card in Chinese.
-const NAMES: [(&str, &str); 8] = [
-    ("symbol", "品种"),
-    ("side", "方向"),
-    ("quantity", "数量"),
-    ("price", "价格"),
-    ("name", "名字"),
-    ("model", "模型"),
-    ("exchange", "交易所"),
-    ("strategy", "策略"),
+/// What people call the arguments, in English and in Chinese.
+const NAMES: [(&str, &str, &str); 9] = [
+    ("symbol", "symbol", "品种"),
+    ("side", "side", "方向"),
+    ("quantity", "quantity", "数量"),
+    ("price", "price", "价格"),
+    ("order", "order", "订单"),
+    ("name", "name", "名字"),
+    ("model", "model", "模型"),
+    ("exchange", "exchange", "交易所"),
+    ("strategy", "strategy", "策略"),
 ];
 
 /// Returns everything that the person agrees to: the arguments, for an order without a price what
@@ -264,22 +287,19 @@ const NAMES: [(&str, &str); 8] = [
 fn shown(session: &Session, call: &ToolCall) -> String {
     let lang = session.lang();
     let argument = |(name, value): (&String, &Value)| {
-        let names = NAMES.iter().find(|(en, _)| en == name);
-        let name = lang.pick(name.as_str(), names.map_or(name.as_str(), |(_, zh)| *zh));
-        let text = match (value, name) {
-            (Value::Null, _) => return None,
-            (Value::String(text), _) if text.is_empty() => return None,
-            (Value::String(text), "方向") => {
+        let known = NAMES.iter().find(|(known, ..)| known == name);
+        let label = known.map_or(name.as_str(), |(_, en, zh)| lang.pick(*en, *zh));
+        let text = match value {
+            Value::Null => return None,
+            Value::String(text) if text.is_empty() => return None,
+            Value::String(text) if name == "side" => {
                 let side = if text == "buy" { Side::Buy } else { Side::Sell };
-                let word = answer::side(side, lang);
-                // With the value itself, or else the card adds it in a line of its own.
-                let value = lang.pick(String::new(), format!("（{text}）"));
-                return Some(format!("{name} {word}{value}"));
+                answer::side(side, lang)
             }
-            (Value::String(text), _) => text.as_str(),
-            (other, _) => return Some(format!("{name} {other}")),
+            Value::String(text) => text.as_str(),
+            other => return Some(format!("{label} {other}")),
         };
-        Some(format!("{name} {text}"))
+        Some(format!("{label} {text}"))
     };
     let arguments = call.arguments.as_object().into_iter().flatten();
     let mut all: Vec<String> = arguments.filter_map(argument).collect();

@@ -11,6 +11,5 @@ export default {
       examples: ['(17 + 25) * 2', '东京现在几点？', '记住我喜欢喝茶', '你记得什么？'],
     },
   },
-  fields: { en: { path: 'File', text: 'Text' }, zh: { path: '文件', text: '内容' } },
   panels: [],
 };

@@ -12,10 +12,6 @@ export default {
       examples: ['帮我找出上周写的项目计划书', '我有哪些文件？', '列出我的提醒', '你知道我什么？'],
     },
   },
-  fields: {
-    en: { task: 'What', schedule: 'When, as cron', once: 'Only once', text: 'Text', path: 'File', query: 'Words', id: 'Reminder' },
-    zh: { task: '内容', schedule: '时间（cron）', once: '只有一次', text: '文字', path: '文件', query: '词语', id: '提醒' },
-  },
   implied: ['schedule', 'once'],
   panels: [],
 };

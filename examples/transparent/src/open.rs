@@ -55,7 +55,7 @@ pub async fn open(mut open: Resources) -> Result<ServedTransparent, BoxError> {
         jobs = jobs.at_most(most);
     }
     let deps = if open.reads {
-        let desk = Workspace::open(&open.dir)?;
+        let desk = Workspace::open_to_read(&open.dir)?;
         Deps::with(desk, jobs, LoadedPlugins::default(), None)?
     } else {
         deps(&open.dir, jobs).await?

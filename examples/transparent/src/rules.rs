@@ -4,7 +4,7 @@ mod kind;
 mod words;
 
 use fugato::{
-    agent::memory::{to_quote, to_remember},
+    agent::memory::{to_quote, to_recall, to_remember},
     memory::importance,
     state::{Role, ToolSchema},
     words::{CronSchedule, is_negated, keywords, path, period},
@@ -25,6 +25,9 @@ pub(crate) use words::retimed;
 /// Returns the intent of a text.
 pub fn intent(text: &str) -> Intent {
     let lower = text.to_lowercase();
+    if let Some(about) = to_recall(text) {
+        return recalling(about);
+    }
     let (intent, kind, complexity) = kind::kind(&lower);
     if (intent, kind) == (IntentKind::Chat, "") {
         return Intent::new(intent, complexity, Params::default());
@@ -40,6 +43,27 @@ pub fn intent(text: &str) -> Intent {
         keywords,
     };
     Intent::new(intent, complexity, params)
+}
+
+/// Returns the intent of a question about the memory: what it is about, or everything.
+fn recalling(about: String) -> Intent {
+    let (kind, complexity) = if about.is_empty() {
+        ("all", 0.2)
+    } else {
+        ("", 0.3)
+    };
+    let keywords = keywords(&about);
+    let params = Params {
+        kind: kind.to_owned(),
+        query: if keywords.is_empty() {
+            about
+        } else {
+            keywords.join(" ")
+        },
+        keywords,
+        ..Params::default()
+    };
+    Intent::new(IntentKind::AskMemory, complexity, params)
 }
 
 /// Returns the intent of the message of a turn: words that only tell a time answer the question
@@ -120,7 +144,8 @@ pub fn steps(turn: &TurnState, tools: &[ToolSchema]) -> Vec<TurnStep> {
 /// Returns a search in the memory and in the texts of files.
 fn asking(text: &str, params: &Params) -> Vec<TurnStep> {
     let mut steps = vec![TurnStep::rag(params.sought())];
-    let asked = words::asked(text).join(" ");
+    let about = to_recall(text);
+    let asked = words::asked(about.as_deref().unwrap_or(text)).join(" ");
     if !asked.is_empty() {
         let query = json!({ "query": asked });
         steps.push(TurnStep::tool("search_files", query));

@@ -7,7 +7,7 @@ use std::{
 
 use fugato::{
     file::{Sandbox, SandboxError},
-    memory::{Embedder, Fusion, HashedNgrams, HybridSearch, Notebook},
+    memory::{Embedder, Fusion, HashedNgrams, HybridSearch, MemoryIndex, Notebook},
     prompt::TemplateFolder,
     sqlite::SqliteSearch,
     state::say,
@@ -95,6 +95,22 @@ impl Workspace {
         if !dir.join("SOUL.md").exists() {
             fill(&dir)?;
         }
+        let (index, damaged) = SqliteSearch::open_or_renew(dir.join("memory.db"))?;
+        if let Some(kept) = damaged {
+            let kept = kept.display();
+            tracing::warn!(%kept, "damaged index of the memory made anew from the notes");
+        }
+        Self::over(dir, HybridSearch::new(Arc::new(index)))
+    }
+
+    /// Opens a folder for a command that only reads conversations. Nothing is written there, and
+    /// the notes have no index.
+    pub fn open_to_read(dir: impl Into<PathBuf>) -> Result<Self, WorkspaceError> {
+        let index = MemoryIndex::default();
+        Self::over(dir.into(), HybridSearch::new(Arc::new(index)))
+    }
+
+    fn over(dir: PathBuf, search: HybridSearch) -> Result<Self, WorkspaceError> {
         let path = dir.join("config.toml");
         let settings: Settings = match fs::read_to_string(&path) {
             Ok(text) => toml::from_str(&text)?,
@@ -102,13 +118,8 @@ impl Workspace {
             Err(source) => return Err(WorkspaceError::File { path, source }),
         };
         let root = dir.join(settings.root.as_deref().unwrap_or("files"));
-        let (index, damaged) = SqliteSearch::open_or_renew(dir.join("memory.db"))?;
-        if let Some(kept) = damaged {
-            let kept = kept.display();
-            tracing::warn!(%kept, "damaged index of the memory made anew from the notes");
-        }
         // This agent fuses results by weights; the default is by ranks.
-        let mut search = HybridSearch::new(Arc::new(index)).fused_by(Fusion::WEIGHTS);
+        let mut search = search.fused_by(Fusion::WEIGHTS);
         search = match &settings.embedding {
             Some(embedding) => search.embedded_by(Arc::new(embedding.embedder())),
             None if settings.spelling => search.embedded_by(Arc::new(HashedNgrams::default())),

@@ -154,11 +154,7 @@ impl<S: Embeds<PlanProgress> + Embeds<React>> GatePolicy<S> for WriteLedger<S> {
                 let already = Lang::current().pick(en, zh);
                 Verdict::Block(format!("{already}{}", step.output_summary))
             }
-            None => Verdict::NeedConfirm(ConfirmCard::new(
-                &call.spec.name,
-                self.card(state, call.call),
-                call.call.clone(),
-            )),
+            None => Verdict::NeedConfirm(ConfirmCard::saying(call, self.card(state, call.call))),
         }
     }
 }

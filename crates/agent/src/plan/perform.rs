@@ -159,6 +159,7 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
         let report = RunReport::of_work(work, |tool| {
             toolbox.access(tool, state) == Some(Access::Write)
         });
+        let report = report.titled(|tool| toolbox.title(tool));
         let claimed = claims_action(&text) && toolbox.can_write(state);
         let wanted = rules.is_some_and(|rules| rules.wants_action(state));
         let facts = rules.and_then(|rules| rules.facts(state));

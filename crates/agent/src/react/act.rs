@@ -83,6 +83,7 @@ impl<S: Embeds<React>> Act<S> {
         let uses = state.part().run.uses.iter().chain(&others);
         let is_write = |name: &str| self.toolbox.access(name, state) == Some(Access::Write);
         let report = RunReport::of(uses.filter(|used| is_write(&used.name)));
+        let report = report.titled(|tool| self.toolbox.title(tool));
         let lines = report.lines(last_said(state.part()));
         if lines.is_empty() {
             text.to_owned()

@@ -9,6 +9,7 @@ use crate::{Embeds, React, Toolbox, reply::RunReport};
 pub(super) fn report<S: Embeds<React>>(toolbox: &Toolbox<S>, state: &S) -> RunReport {
     let uses = state.part().run.uses.iter();
     RunReport::of(uses.filter(|used| toolbox.access(&used.name, state) == Some(Access::Write)))
+        .titled(|tool| toolbox.title(tool))
 }
 
 /// Returns the person's last message.

@@ -33,6 +33,8 @@ use crate::{
 /// let refused = ToolUse::new("notify", json!({}), "there is no such person");
 /// let report = RunReport::of([&refused.status(ToolStatus::Failed)]);
 /// assert_eq!(report.reply(lie, said), "Not done: notify: there is no such person");
+/// let report = report.titled(|tool| (tool == "notify").then_some("Send a notification"));
+/// assert_eq!(report.lines(said), "Not done: send a notification: there is no such person");
 ///
 /// let receipt = ToolUse::new("notify", json!({}), "the boss is notified");
 /// let report = RunReport::of([&receipt]);
@@ -109,6 +111,19 @@ impl RunReport {
     fugato_state::setters! {
         /// Sets that a note was stored without a tool, so words that claim it are accepted.
         pub fn remembered(remembered: bool) { remembered = remembered }
+    }
+
+    /// Names tools as people call what they do, by these titles; a tool without one keeps its name.
+    #[must_use]
+    pub fn titled<'t>(mut self, title: impl Fn(&str) -> Option<&'t str>) -> Self {
+        for entry in self.done.iter_mut().chain(&mut self.undone) {
+            let mut letters = title(&entry.tool).unwrap_or_default().chars();
+            // It stands amid a line.
+            if let Some(first) = letters.next() {
+                entry.tool = first.to_lowercase().chain(letters).collect();
+            }
+        }
+        self
     }
 
     /// Returns true if nothing was written, and nothing was to be written.

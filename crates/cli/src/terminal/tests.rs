@@ -249,5 +249,5 @@ fn a_question_that_was_just_read_is_not_repeated_and_a_card_is() {
     asked.question.digest = None;
     assert_eq!(card(&asked), "\n▌ A question\n");
     asked.question.prompt = json!("When?");
-    assert_eq!(card(&asked), "\n▌ confirm/c1\n▌ When?\n");
+    assert_eq!(card(&asked), "\n▌ Question\n▌ When?\n");
 }

@@ -61,7 +61,32 @@ fn k35_a_value_that_the_summary_calls_by_a_label_is_named_once() {
         CardText::of(&approval(prompt)).body()
     };
     assert_eq!(card("费用类别: 交通\n金额: 7"), "费用类别: 交通\n金额: 7");
-    assert_eq!(card("金额: 7"), "金额: 7\ncategory: transport");
+    assert_eq!(card("金额: 7"), "金额: 7\ncategory: 交通");
+}
+
+#[test]
+fn k35_a_card_calls_the_act_its_arguments_and_their_values_as_people_do() {
+    let arguments = json!({ "path": "清单.md", "side": "buy", "once": true, "more": true });
+    let card = |summary: &str, lang: &str| {
+        let call = json!({ "id": "c1", "name": "act", "arguments": arguments });
+        let names = json!({ "path": "文件", "side": "方向", "once": "只一次" });
+        let asked = approval(json!({
+            "title": "写文件", "summary": summary, "call": call, "lang": lang,
+            "names": names, "labels": { "side": "买" },
+        }));
+        CardText::of(&asked).body()
+    };
+    let lines = argument_lines(&arguments);
+    let shown = "more: true\n只一次: 是\n文件: 清单.md\n方向: 买";
+    assert_eq!(card(&lines, "zh"), shown);
+    assert_eq!(card(&lines, "en"), shown.replace("是", "yes"));
+    // What a summary of its own leaves out has its names, too.
+    let own = "买，清单.md，true";
+    assert_eq!(card(own, "zh"), own);
+    assert_eq!(
+        card("买", "zh"),
+        "买\nmore: true\n只一次: 是\n文件: 清单.md"
+    );
 }
 
 #[test]

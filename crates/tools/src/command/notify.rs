@@ -42,6 +42,8 @@ impl<S: Sync, U> Tool<S, U> for Notify {
             "Tells the person something at once, on the page and the desktop.",
         )
         .chinese("立即通知用户，显示在页面和桌面上。")
+        .titled("Send a notification", "发送通知")
+        .label("text", "text", "内容")
         // After a crash it may be shown twice, which is better than never.
         .effect(EffectClass::Idempotent)
         .argument_alias("message", "text")

@@ -40,6 +40,9 @@ impl<S: Sync, U> Tool<S, U> for WriteFile {
         let what = "Writes a text file, in the place of what is there.";
         ToolSpec::write("write_file", what)
             .chinese("写一个文本文件，替换原有内容。")
+            .titled("Write a file", "写文件")
+            .label("path", "file", "文件")
+            .label("text", "text", "内容")
             .effect(EffectClass::Idempotent)
             .argument_alias("file", "path")
             .argument_alias("content", "text")

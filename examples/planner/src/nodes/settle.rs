@@ -102,9 +102,8 @@ fn unfinished(session: &Session) -> String {
     let why = work.planner_failure.as_ref();
     let why = why.unwrap_or(&work.execution.error);
     if work.timed_out {
-        let en =
-            "This took longer than I may wait. Nothing is lost: say \"try again\" and I go on.";
-        let zh = "等待的时间太长了。已有的进度都在：说“再试一次”我就继续。";
+        let en = "The model took longer than I may wait. Nothing is lost: say \"try again\" and I go on.";
+        let zh = "模型太久没有回答。已有的进度都在：说“再试一次”我就继续。";
         return session.lang().pick(en, zh).to_owned();
     }
     answer::stopped(why)
@@ -134,6 +133,7 @@ fn rescued(session: &Session) -> String {
 /// were intended and not done.
 fn report(session: &Session) -> RunReport {
     let written = session.written();
+    let title = |tool: &str| tools::title(tool, session.lang());
     let steps = session.work.steps.iter();
     let steps = steps.filter(|step| step.status == StepStatus::Failed);
     let refused = steps
@@ -146,8 +146,8 @@ fn report(session: &Session) -> RunReport {
     let failed = uses.filter(|used| used.status != ToolStatus::Ok).cloned();
     let undone = refused
         .chain(failed)
-        .filter(|used| tools::WRITES.contains(&&*used.name));
+        .filter(|used| title(&used.name).is_some());
     // Completed calls come last, so that a failed call that later succeeded is not reported.
     let all: Vec<_> = undone.chain(written).collect();
-    RunReport::of(&all)
+    RunReport::of(&all).titled(title)
 }

@@ -41,7 +41,7 @@ async fn the_reference_scenario_by_rules() -> TestResult {
             > Create a trader named alpha
             ? Which model? There is: glimmer, harbour
             > harbour
-            ? [<code 2>] create_trader
+            ? [<code 2>] Create a trader
               exchange replay, model harbour, name alpha
               yes / no
             > 是
@@ -52,7 +52,7 @@ async fn the_reference_scenario_by_rules() -> TestResult {
               交易所：backtest（已停用）, replay
               交易员：alpha (harbour, replay)
             > buy 0.25 BTC
-            ? [<code 3>] place_order
+            ? [<code 3>] Place an order
               quantity 0.25, side buy, symbol BTC-USDT, price: market, about 16002.5 USDT in all, at most 64650.1 each
               yes / no
             > yes
@@ -88,7 +88,7 @@ async fn pln_19_pln_20_an_answer_belongs_to_its_question_and_leads_on() -> TestR
         > the model glimmer
         ? What shall the trader be called?
         > beta
-        ? [<code 4>] create_trader
+        ? [<code 4>] Create a trader
           exchange replay, model glimmer, name beta
           yes / no
         ~ the process is gone, and another one opens the agent
@@ -113,7 +113,7 @@ async fn pln_20_another_request_interrupts_and_cancel_cancels() -> TestResult {
         > What is the price of BTC?
         = Prices: BTC-USDT 63990 / 64010
         > sell 1 ETH
-        ? [<code 2>] place_order
+        ? [<code 2>] Place an order
           quantity 1, side sell, symbol ETH-USDT, price: market, about 3199 USDT in all, at least 3167.01 each
           yes / no
         > 取消
@@ -151,7 +151,7 @@ async fn pln_t3_a_choice_that_is_gone_meanwhile_is_not_believed() -> TestResult 
         > harbour
         ? That model is not there now. There is: glimmer, meadow
         > meadow
-        ? [<code 3>] create_trader
+        ? [<code 3>] Create a trader
           exchange replay, model meadow, name alpha
           yes / no
         > yes
@@ -177,13 +177,14 @@ async fn a_price_is_never_lost_and_a_card_says_where_there_is_none() -> TestResu
         for word in words {
             told = say(&planner, word).await;
         }
-        let card = "place_order: price 70000, quantity 0.5, side sell, symbol BTC-USDT? (yes / no)";
+        let card =
+            "Place an order: price 70000, quantity 0.5, side sell, symbol BTC-USDT? (yes / no)";
         assert_eq!(told, card, "{words:?}");
     }
     let asked = say(&planner, "sell 0,5 BTC").await;
     assert_contains(&asked, "more than one way");
     let card = say(&planner, "0.5").await;
-    let expected = "place_order: quantity 0.5, side sell, symbol BTC-USDT, price: market, about \
+    let expected = "Place an order: quantity 0.5, side sell, symbol BTC-USDT, price: market, about \
                     31992.5 USDT in all, at least 63340.2 each? (yes / no)";
     assert_eq!(card, expected);
     Ok(())
@@ -202,7 +203,7 @@ async fn the_card_of_a_cancellation_says_what_the_order_is() -> TestResult {
         .await;
     expect![[r"
         > buy 2 BTC at 10000
-        ? [<code 1>] place_order
+        ? [<code 1>] Place an order
           price 10000, quantity 2, side buy, symbol BTC-USDT
           yes / no
         > yes
@@ -212,7 +213,7 @@ async fn the_card_of_a_cancellation_says_what_the_order_is() -> TestResult {
         > the one of 2 BTC
         ? Which order, by its number?
         > #1
-        ? [<code 4>] cancel_order
+        ? [<code 4>] Cancel an order
           order #1 buy 0/2 BTC-USDT @ 10000
           yes / no
         > Did you cancel order 1?

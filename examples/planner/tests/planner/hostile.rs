@@ -174,7 +174,7 @@ fn worded(words: &str) -> String {
 }
 
 const LATE: &str =
-    "This took longer than I may wait. Nothing is lost: say \"try again\" and I go on.";
+    "The model took longer than I may wait. Nothing is lost: say \"try again\" and I go on.";
 
 fn unfinished(why: &str) -> String {
     format!(
@@ -276,14 +276,14 @@ async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_wo
     assert_eq!(world.desk.trades(10).await?.len(), 2);
     expect![[r#"
         > Buy 0.25 BTC
-        ? [<code 1>] place_order
+        ? [<code 1>] Place an order
           quantity 0.25, side buy, symbol BTC-USDT, price: market, about 16002.5 USDT in all, at most 64650.1 each
           yes / no
         > yes
         = Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5
           I could not finish this: the model took longer than I may wait. Nothing is lost: say "try again" to have me try once more.
         > try again
-        ? [<code 2>] place_order
+        ? [<code 2>] Place an order
           done already: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5; again? quantity 0.25, side buy, symbol BTC-USDT, price: market, about 16002.5 USDT in all, at most 64650.1 each
           yes / no
         > yes

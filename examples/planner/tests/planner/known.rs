@@ -81,12 +81,12 @@ async fn pln_t6_what_was_done_before_it_took_too_long_is_told_and_not_done_again
         say(&planner, "Buy 0.25 BTC").await;
         let late = say(&planner, "yes").await;
         let done = "order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5";
-        let expected = format!("Done: {done}\nThis took longer than I may wait.");
+        let expected = format!("Done: {done}\nThe model took longer than I may wait.");
         assert_starts_with(&late, &expected);
         let card = say(&planner, "try again").await;
         let told = last(&model);
         assert_contains(&told, ["# Done already", done]);
-        let again = format!("place_order: done already: {done}; again? quantity 0.25");
+        let again = format!("Place an order: done already: {done}; again? quantity 0.25");
         assert_starts_with(&card, &again);
         assert_eq!(world.desk.trades(10).await?.len(), 1);
         say(&planner, "cancel").await;

@@ -27,7 +27,7 @@ async fn the_reference_scenario_with_a_scripted_model() -> TestResult {
         ScriptedReply::text("You have a quarter of a bitcoin more."),
     ])?;
     let card = say(&planner, "Buy 0.25 BTC for me").await;
-    assert_starts_with(&card, "place_order: ");
+    assert_starts_with(&card, "Place an order: ");
     assert_eq!(
         say(&planner, "yes").await,
         "Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5\n\n\
@@ -106,7 +106,7 @@ async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_not
     ])?;
     let start = tokio::time::Instant::now();
     let late = say(&planner, "explain my balance").await;
-    assert_starts_with(&late, "This took longer than I may wait.");
+    assert_starts_with(&late, "The model took longer than I may wait.");
     assert_eq!(start.elapsed().as_secs(), 36);
     let goal = async || planner.state().await.work.execution.goal.clone();
     assert_eq!(goal().await, "explain my balance");
@@ -114,7 +114,7 @@ async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_not
     assert!(told.ends_with("\nHere I am."), "{told}");
     assert_eq!(goal().await, "explain my balance");
     let late = say(&planner, "解释余额").await;
-    assert_starts_with(&late, "等待的时间太长了");
+    assert_starts_with(&late, "模型太久没有回答");
     assert_eq!(status(&planner).await, ExecutionStatus::Failed);
     Ok(())
 }

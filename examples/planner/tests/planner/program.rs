@@ -1,5 +1,8 @@
 //! The program itself: each line runs a process of its own.
-use fugato_testkit::{ModelServer, TestProgram, assert_contains};
+use fugato_testkit::{
+    ModelServer, TestProgram, assert_contains, check_names, check_patience, check_reading,
+    check_stock_client,
+};
 use planner::exchange::Exchange;
 
 struct Folder(TestProgram);
@@ -42,7 +45,7 @@ fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
         "That model is not there now. There is: glimmer",
     );
     folder.says(&["say", "/status"], "waits for an answer");
-    folder.says(&["say", "glimmer"], "create_trader");
+    folder.says(&["say", "glimmer"], "Create a trader");
     let yes = format!("yes {}", folder.code());
     folder.says(
         &["say", &yes],
@@ -78,7 +81,7 @@ async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once()
     let folder = Folder::new();
     let mut orders = vec![];
     for n in 0..4 {
-        folder.says(&["say", "sell 0.05 BTC"], "place_order");
+        folder.says(&["say", "sell 0.05 BTC"], "Place an order");
         let code = folder.code();
         let [yes, good, no] = ["yes", "好的", "no"].map(|word| format!("{word} {code}"));
         let by_value: &[&str] = &["say", "--answer", "true", "--card", &code];
@@ -211,5 +214,31 @@ fn a_conversation_named_like_a_folder_takes_it_along_nowhere() {
 
 #[test]
 fn what_a_client_says_was_said_before_reaches_the_model() {
-    ModelServer::check_stock_client(&Folder::new().0);
+    let cards = [
+        ("buy 0.1 BTC", "is filled: buy 0.1 BTC-USDT"),
+        ("买0.1个比特币", "已全部成交：买 0.1 BTC-USDT"),
+    ];
+    check_stock_client(&Folder::new().0, &cards);
+}
+
+/// C9: a model that hangs, or says a letter a second, keeps nobody waiting beyond its limits.
+#[test]
+fn pln_14_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
+    check_patience(&Folder::new().0, ["tell me about the sea", "给我讲讲大海"]);
+}
+
+/// C11: what a server takes as the name of a conversation, the command line does.
+#[test]
+fn pln_14_names_that_a_server_takes_are_told_exported_and_deleted() {
+    check_names(&Folder::new().0);
+}
+
+/// C11: commands that only read do so where nothing can be written.
+#[test]
+fn pln_14_reading_commands_work_where_nothing_can_be_written() {
+    check_reading(
+        &Folder::new().0,
+        "buy 0.1 BTC",
+        &[&["config", "agent_task_state_home"]],
+    );
 }

@@ -228,8 +228,37 @@ fn pln_t5_pln_w8_pln_w13_a_step_that_fails_or_is_declined_is_told_as_not_done() 
 fn pln_8_a_card_says_each_argument_once() {
     let work = program();
     let asked = work.ok(&["say", "卖0.05个BTC"]);
-    assert_lacks(&asked, ["side", "quantity"]);
-    assert_contains(&asked, "方向 卖（sell）");
+    assert_lacks(&asked, ["side", "quantity", "sell", "place_order"]);
+    assert_contains(&asked, ["] 下单\n", "方向 卖, "]);
     let asked = program().ok(&["say", "sell 0.05 BTC"]);
-    assert_contains(&asked, "side sell");
+    assert_contains(&asked, ["] Place an order\n", "side sell"]);
+    assert_lacks(&asked, "place_order");
+    // A question has no name of a program above it either.
+    let asked = program().ok(&["say", "创建一个叫小明的交易员"]);
+    assert_contains(&asked, "▌ 问题\n");
+    let asked = program().ok(&["say", "create a trader named alpha"]);
+    assert_contains(&asked, "▌ Question\n");
+}
+
+/// C6: a question about what is kept finds it, however it is put.
+#[test]
+fn pln_8_what_is_kept_about_something_is_told_in_both_languages() {
+    let work = program();
+    work.ok(&["say", "remember that I like green tea"]);
+    work.ok(&["say", "记住我妹妹住在杭州"]);
+    for (words, told, other) in [
+        (
+            "what do you remember about tea?",
+            "I like green tea",
+            "杭州",
+        ),
+        ("你记得什么关于妹妹的", "我妹妹住在杭州", "tea"),
+        ("关于杭州，你还记得什么？", "我妹妹住在杭州", "tea"),
+    ] {
+        let found = work.ok(&["--thread", "other", "say", words]);
+        assert_contains(&found, told);
+        assert_lacks(&found, other);
+    }
+    let nothing = work.ok(&["--thread", "other", "say", "你记得什么关于咖啡的"]);
+    assert_contains(&nothing, "没有记过这样的事");
 }

@@ -116,7 +116,7 @@ async fn pln_t2_words_after_a_crash_do_not_answer_a_question_that_nobody_has_see
             () = asked => {}
         }
         planner.reopen().await;
-        assert_starts_with(&say(&planner, words).await, "place_order: ");
+        assert_starts_with(&say(&planner, words).await, "Place an order: ");
         planner.card();
         assert_eq!(world.desk.trades(10).await?, [], "{words}");
     }

@@ -419,7 +419,10 @@ impl Model {
 
 fn is_question(told: &str) -> bool {
     let told = told.strip_prefix("waits for an answer: ").unwrap_or(told);
-    told == "Shall I go on?" || told.starts_with("create_trader")
+    told == "Shall I go on?"
+        || ["Create a trader", "创建交易员"]
+            .iter()
+            .any(|it| told.starts_with(it))
 }
 
 fn wired(world: &World, outside: &Arc<Outside>, manners: Manners) -> Result<Planner, BoxError> {

@@ -88,7 +88,7 @@ fn k35_what_was_typed_before_a_card_is_no_answer_to_it() -> Result<(), BoxError>
     let mut terminal = Terminal::open(folder.path())?;
     terminal.shows("> ")?;
     terminal.types("sell 0.05 BTC\nyes\n")?;
-    let shown = terminal.shows("place_order")?;
+    let shown = terminal.shows("Place an order")?;
     assert!(!shown.contains("Done"), "{shown}");
     // A question about the session changes nothing, and the reply says that the card waits.
     let shown = shown + &terminal.shows("> ")?;

@@ -5,7 +5,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use fugato_testkit::{ModelAnswer, ModelServer, TestProgram, assert_contains, assert_lacks};
+use fugato_testkit::{
+    ModelAnswer, ModelServer, TestProgram, assert_contains, assert_lacks, check_names,
+    check_patience, check_reading, check_stock_client,
+};
 use serde_json::json;
 
 fn program() -> TestProgram {
@@ -156,7 +159,7 @@ fn a_talk_in_the_terminal_reads_lines_and_says_how_to_go_on() {
         &said,
         [
             "2 + 2 = 4",
-            "▌ makes a new file \"a.md\"\n▌ path: a.md\n▌ text: hello\n",
+            "▌ makes a new file \"a.md\"\n▌ file: a.md\n▌ text: hello\n",
             "a.md is written",
             "\nhello\n",
             "react --thread 'tea' chat",
@@ -186,6 +189,62 @@ fn what_people_ask_is_calculated_told_and_remembered_by_the_program() {
             "Asia/Tokyo",
         ],
     );
+}
+
+/// C5: a question about the notes finds them, however it is put.
+#[test]
+fn rct_4_what_is_noted_about_something_is_found_in_both_languages() {
+    let work = program();
+    work.typed(
+        &["chat"],
+        "remember that I like green tea\n记住我妹妹住在杭州\n",
+    );
+    for (words, told, other) in [
+        (
+            "what do you remember about tea?",
+            "I like green tea",
+            "杭州",
+        ),
+        (
+            "About tea, what do you remember?",
+            "I like green tea",
+            "杭州",
+        ),
+        ("你记得什么关于妹妹的", "我妹妹住在杭州", "tea"),
+        ("关于杭州，你还记得什么？", "我妹妹住在杭州", "tea"),
+        ("你记得哪些关于我妹妹的事", "我妹妹住在杭州", "tea"),
+        ("你还记得我关于妹妹说过什么吗", "我妹妹住在杭州", "tea"),
+    ] {
+        let thread = format!("of {words}");
+        let found = work.ok(&["--thread", &thread, "say", words]);
+        let (_, found) = found.rsplit_once("· ").expect("the notebook is read");
+        assert_contains(found, told);
+        assert_lacks(found, other);
+    }
+    work.ok(&["say", "记住我对坚果过敏"]);
+    let own = work.ok(&["--thread", "own", "say", "我对什么过敏"]);
+    assert_contains(&own, "\n我对坚果过敏");
+    let nothing = work.ok(&["say", "你记得什么关于咖啡的"]);
+    assert_contains(&nothing, "没有要记住的这类内容");
+}
+
+/// The heading of a card is what people call the act, and so are its arguments.
+#[test]
+fn k35_a_card_says_what_it_does_in_words_of_its_language() {
+    for (words, card) in [
+        (
+            "write a.md: tea",
+            "] Write a file\n▌ makes a new file \"a.md\"\n▌ file: a.md\n▌ text: tea\n",
+        ),
+        (
+            "写入 a.md：茶",
+            "] 写文件\n▌ 将新建文件 \"a.md\"\n▌ 文件: a.md\n▌ 内容: 茶\n",
+        ),
+    ] {
+        let asked = program().ok(&["say", words]);
+        assert_contains(&asked, card);
+        assert_lacks(&asked, ["write_file", "path:"]);
+    }
 }
 
 /// A note goes with a card, as every write does, and for all conversations.
@@ -220,7 +279,7 @@ fn rct_4_a_note_is_forgotten_by_words_when_the_person_agrees() {
         let which = work.ok(&["say", "forget tea"]);
         assert_contains(&which, ["Which one?", "I drink tea\nI like tea with milk"]);
         let asked = work.ok(&["--thread", "other", "say", words]);
-        assert_contains(&asked, [card, &*format!("note: {note}")]);
+        assert_contains(&asked, [card, &*format!(": {note}\n")]);
         let declined = work.ok(&["--thread", "other", "say", &format!("no {}", code(&asked))]);
         assert_eq!(kept(), before, "{declined}");
         let asked = work.ok(&["--thread", "other", "say", words]);
@@ -242,7 +301,7 @@ fn rct_4_a_note_is_forgotten_by_a_model_when_the_person_agrees() {
         let work = program();
         work.ok(&["say", "remember that I drink tea"]);
         let asked = model.run(&work, &["say", words]);
-        assert_contains(&asked, "note: I drink tea");
+        assert_contains(&asked, ": I drink tea");
         let known = ["say", "what do you know about me?", "--thread", "other"];
         assert_contains(&work.ok(&known), "I drink tea");
         model.run(&work, &["say", &format!("yes {}", code(&asked))]);
@@ -258,9 +317,9 @@ fn words_under_a_card_change_the_file_and_its_text() {
     assert_contains(
         &told,
         [
-            "path: trips/list.md\n▌ text: tea",
-            "path: trips/oslo.md\n▌ text: tea",
-            "path: trips/oslo.md\n▌ text: 咖啡",
+            "file: trips/list.md\n▌ text: tea",
+            "file: trips/oslo.md\n▌ text: tea",
+            "文件: trips/oslo.md\n▌ 内容: 咖啡",
         ],
     );
     let agree = format!("yes {}", code(&work.ok(&["say", "yes"])));
@@ -374,5 +433,27 @@ fn a_server_with_a_key_lets_in_who_knows_it_and_ends_in_peace() {
 
 #[test]
 fn what_a_client_says_was_said_before_reaches_the_model() {
-    ModelServer::check_stock_client(&program());
+    let cards = [
+        ("write a.md: tea", "a.md is written: 3 bytes"),
+        ("写入 b.md：茶", "已写入 b.md：3 字节"),
+    ];
+    check_stock_client(&program(), &cards);
+}
+
+/// C9: a model that hangs, or says a letter a second, keeps nobody waiting beyond its limits.
+#[test]
+fn rct_w4_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
+    check_patience(&program(), ["tell me about the sea", "给我讲讲大海"]);
+}
+
+/// C11: what a server takes as the name of a conversation, the command line does.
+#[test]
+fn rct_w4_names_that_a_server_takes_are_told_exported_and_deleted() {
+    check_names(&program());
+}
+
+/// C11: commands that only read do so where nothing can be written.
+#[test]
+fn rct_w4_reading_commands_work_where_nothing_can_be_written() {
+    check_reading(&program(), "write a.md: tea", &[]);
 }

@@ -55,7 +55,7 @@ async fn k24_no_crash_changes_what_comes_of_a_request() -> Result<(), Failure> {
     let report = CrashSim::new(move |_| wired(&tools))
         .input(|| vec![ReactUpdate::user("Remember that I drink tea. Then count.")])
         .answer(|asked| {
-            assert_eq!(asked.question.prompt["title"], "write_file");
+            assert_eq!(asked.question.prompt["call"]["name"], "write_file");
             Some(true.into())
         })
         .random(16)

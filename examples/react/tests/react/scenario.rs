@@ -75,7 +75,7 @@ impl ReactFixture {
     /// Says something that a person has to agree to, and answers.
     async fn answers(&self, text: &str, agreed: bool) -> ReactReply {
         self.say(text).await;
-        assert_eq!(self.card().question.prompt["title"], "write_file");
+        assert_eq!(self.card().question.prompt["call"]["name"], "write_file");
         reply(&self.answer(agreed).await)
     }
 }
@@ -142,7 +142,7 @@ async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
 async fn what_the_person_does_not_agree_to_is_not_written() {
     let desk = ReactFixture::new(script(), 8);
     let reply = desk.answers(WISH, false).await;
-    let declined = "Not done: write_file: you did not agree\n\n\
+    let declined = "Not done: write a file: you did not agree\n\n\
         The model's words, which no receipt confirms: It is in list.md.";
     assert_eq!(reply.final_reply, declined);
     assert_eq!(desk.read("files/list.md"), None);

@@ -78,5 +78,6 @@ fn receipts(deps: &Deps, agent: &AgentState) -> RunReport {
         ToolUse::new(name, arguments, &made.text).status(made.status)
     });
     let writes: Vec<_> = writes.collect();
-    RunReport::of(&writes).remembered(turn.remembered)
+    let report = RunReport::of(&writes).remembered(turn.remembered);
+    report.titled(|tool| deps.toolbox.title(tool))
 }

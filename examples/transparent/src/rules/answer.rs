@@ -11,6 +11,7 @@ use super::EVERYTHING;
 use crate::{
     agent::{AgentState, CallRecord, Lang, TurnStop},
     intent::IntentKind,
+    tools::WORDS,
 };
 
 /// Returns the answer of the turn. `silent` is true if the named model has just failed to answer.
@@ -28,9 +29,13 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
     for made in turn.done().filter(|made| is_told(agent, made)) {
         part(&title(agent, made), vec![made.text.clone()]);
     }
-    let failed = turn
-        .failed()
-        .map(|made| format!("- {}: {}", made.call.name, why(agent, &made.text)));
+    let failed = turn.failed().map(|made| {
+        format!(
+            "- {}: {}",
+            work(agent, &made.call.name),
+            why(agent, &made.text)
+        )
+    });
     let skipped = turn.skipped.iter().map(|why| format!("- {why}"));
     part(
         lang.pick("I could not do this:", "没能做到："),
@@ -89,7 +94,16 @@ fn why(agent: &AgentState, text: &str) -> String {
             .pick("you did not agree", "您没有同意")
             .to_owned();
     }
-    clip(text, 300)
+    // What follows tells a model which tools and arguments there are.
+    let (own, advice) = text.split_once([';', '；']).unwrap_or((text, ""));
+    let is_advice = advice.contains(['`', '_']);
+    clip(if is_advice { own } else { text }, 300)
+}
+
+/// Returns what people call the work of a tool; its name if they have no word for it.
+fn work<'n>(agent: &AgentState, tool: &'n str) -> &'n str {
+    let known = WORDS.iter().find(|(name, ..)| *name == tool);
+    known.map_or(tool, |(_, en, zh)| agent.lang.pick(en, zh))
 }
 
 /// Returns the line of a found part with most of the words that were asked about; of equals the
@@ -121,7 +135,7 @@ fn title(agent: &AgentState, made: &CallRecord) -> String {
         "create_cron_job" => lang.pick("It is scheduled:", "已安排：").to_owned(),
         "list_cron_jobs" => lang.pick("Reminders and jobs:", "提醒和任务：").to_owned(),
         "cancel_cron_job" => lang.pick("Cancelled:", "已取消：").to_owned(),
-        name => format!("{name}:"),
+        name => format!("{}:", work(agent, name)),
     }
 }
 

@@ -140,7 +140,7 @@ pub(super) fn file(text: &str) -> Option<String> {
     found.next()
 }
 
-/// Returns a path as it is meant: without the Chinese verb that is written together with it.
+/// Returns a path as it is meant: without the Chinese words that are written together with it.
 pub(super) fn bare(path: &str) -> &str {
     let verbs = [
         "我的",
@@ -155,7 +155,21 @@ pub(super) fn bare(path: &str) -> &str {
         "显示",
     ];
     let found = verbs.iter().find_map(|verb| path.strip_prefix(verb));
-    found.unwrap_or(path)
+    let path = found.unwrap_or(path);
+    let asks = [
+        "里写",
+        "里有",
+        "里面",
+        "里的",
+        "里是",
+        "中写",
+        "中的",
+        "写了",
+        "的内容",
+    ];
+    let ends = asks.iter().filter_map(|asks| path.find(asks));
+    let end = ends.filter(|end| *end > 0).min();
+    end.and_then(|end| path.get(..end)).unwrap_or(path)
 }
 
 /// Returns the name of a job in a text.

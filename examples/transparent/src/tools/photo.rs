@@ -31,6 +31,7 @@ impl Tool<AgentState, Update> for TakePhoto {
             "Takes a photo with the camera of this machine.",
         )
         .chinese("用本机的摄像头拍一张照片。")
+        .titled("Take a photo", "拍照")
         // The key is in the file name, so a repetition after a crash writes the same file.
         .effect(EffectClass::Keyed)
     }

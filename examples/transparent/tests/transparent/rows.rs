@@ -2,7 +2,8 @@
 use std::{fs, time::Duration};
 
 use fugato_testkit::{
-    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, assert_lacks,
+    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, assert_lacks, check_names,
+    check_patience, check_reading,
 };
 use serde_json::{Value, json};
 
@@ -252,11 +253,11 @@ fn trn_t3_attempts_are_used_up_and_the_answer_is_honest() {
     for (wish, told) in [
         (
             "read missing.md",
-            "I could not do this:\n- read_file: there is no \"missing.md\"",
+            "I could not do this:\n- reading a file: there is no \"missing.md\"",
         ),
         (
             "读取missing.md",
-            "没能做到：\n- read_file: 没有 \"missing.md\"",
+            "没能做到：\n- 读取文件: 没有 \"missing.md\"",
         ),
     ] {
         assert_contains(&program().run(&["say", wish]).told(), told);
@@ -358,13 +359,13 @@ fn trn_w3_a_declined_call_is_not_told_as_done_by_the_program() {
             "notify my boss",
             "All done, the boss was notified.",
             "no",
-            "Not done: notify: you did not agree",
+            "Not done: send a notification: you did not agree",
         ),
         (
             "通知老板",
             "已经通知老板了。",
             "不要",
-            "没有完成：notify：您没有同意",
+            "没有完成：发送通知：您没有同意",
         ),
     ] {
         let notify = use_tool("notify", &json!({ "text": "1" }));
@@ -463,4 +464,103 @@ fn trn_7_trn_c7_trn_c8_trn_t5_trn_w6_notes_that_people_edit_are_found_at_once_an
         let told = program.run(&["--thread", "other", "say", asks]).told();
         assert_lacks(&told, "4711");
     }
+}
+
+/// C4: a question about the memory finds what was to be remembered, however it is put.
+#[test]
+fn trn_11_what_is_remembered_about_something_is_told_in_both_languages() {
+    let program = program();
+    program.run(&["say", "remember that I like green tea"]);
+    program.run(&["say", "记住我妹妹住在杭州"]);
+    for (words, told, other) in [
+        (
+            "what do you remember about tea?",
+            "I remember:\n- I like green tea",
+            "杭州",
+        ),
+        ("你记得什么关于妹妹的", "- 我妹妹住在杭州", "tea"),
+        ("关于杭州，你还记得什么？", "- 我妹妹住在杭州", "tea"),
+        ("你还记得我关于妹妹说过什么吗", "- 我妹妹住在杭州", "tea"),
+    ] {
+        let found = program.run(&["--thread", "other", "say", words]).told();
+        assert_contains(&found, told);
+        assert_lacks(&found, other);
+    }
+    let nothing = program.run(&["--thread", "other", "say", "你记得什么关于咖啡的"]);
+    assert_contains(&nothing.told(), "没有找到");
+}
+
+/// The heading of a card is what people call the act, and so are its arguments.
+#[test]
+fn trn_8_a_card_says_what_it_does_in_words_of_its_language() {
+    for (words, card) in [
+        (
+            "remind me tomorrow at 9 to call Anna",
+            [
+                "] Set a reminder or a job\n",
+                "▌ only once: yes\n",
+                "▌ what: call Anna\n",
+            ],
+        ),
+        (
+            "明天9点提醒我打电话",
+            ["] 设置提醒或任务\n", "▌ 只做一次: 是\n", "▌ 内容: 打电话\n"],
+        ),
+        (
+            "notify me: hello",
+            ["] Send a notification\n", "▌ text: hello\n", ""],
+        ),
+        ("通知我：你好", ["] 发送通知\n", "▌ 内容: 你好\n", ""]),
+    ] {
+        let asked = program().run(&["say", words]).told();
+        assert_contains(&asked, card);
+        assert_lacks(&asked, ["cron_job", "] notify"]);
+    }
+}
+
+/// C4, and two languages: what could not be done is told in the language of the request, with no
+/// word that is meant for a model; a path does not hide which language that is.
+#[test]
+fn trn_t3_what_could_not_be_done_is_told_in_words_of_its_language() {
+    for (words, told, lacks) in [
+        (
+            "search the web for tea",
+            "- searching the web: the tool `web-search` is switched off\n",
+            "can be called",
+        ),
+        (
+            "网上搜一下茶的历史",
+            "- 搜索网页: 工具 `web-search` 已关闭\n",
+            "可以调用",
+        ),
+        ("/etc/passwd里写了什么", "- 读取文件: ", "I could"),
+        (
+            "read ../../etc/passwd",
+            "- reading a file: \"../../etc/passwd\" lies outside of the folder\n",
+            "relative",
+        ),
+    ] {
+        let told_now = program().run(&["say", words]).out;
+        let (_, answer) = told_now.rsplit_once("· ").unwrap_or_default();
+        assert_contains(answer, told);
+        assert_lacks(answer, lacks);
+    }
+}
+
+/// C9: a model that hangs, or says a letter a second, keeps nobody waiting beyond its limits.
+#[test]
+fn trn_17_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
+    check_patience(&program(), ["tell me about the sea", "给我讲讲大海"]);
+}
+
+/// C11: what a server takes as the name of a conversation, the command line does.
+#[test]
+fn trn_17_names_that_a_server_takes_are_told_exported_and_deleted() {
+    check_names(&program());
+}
+
+/// C11: commands that only read do so where nothing can be written.
+#[test]
+fn trn_17_reading_commands_work_where_nothing_can_be_written() {
+    check_reading(&program(), "remind me tomorrow at 9 to call Anna", &[]);
 }

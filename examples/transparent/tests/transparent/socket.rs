@@ -3,7 +3,7 @@
 mod servers;
 
 use fugato::axum::{AgentRoutes, AllowAll};
-use fugato_testkit::{ModelServer, TestProgram, assert_contains};
+use fugato_testkit::{TestProgram, assert_contains, check_stock_client};
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::{
@@ -187,5 +187,10 @@ async fn trn_16_trn_14_a_page_that_is_opened_again_shows_everything() -> TestRes
 
 #[test]
 fn what_a_client_says_was_said_before_reaches_the_model() {
-    ModelServer::check_stock_client(&TestProgram::new(env!("CARGO_BIN_EXE_transparent")));
+    let cards = [
+        ("remind me tomorrow at 9 to call Anna", "It is scheduled"),
+        ("明天9点提醒我打电话", "已安排："),
+    ];
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+    check_stock_client(&program, &cards);
 }

@@ -79,7 +79,7 @@ async fn trn_w1_trn_t3_attempts_are_counted_per_call_and_the_answer_is_honest() 
     // By rule there is nothing more to try, and the answer names the failure.
     let stage = Home::by_rule();
     let scene = stage.say("read missing.md").await;
-    let failed = "I could not do this:\n- read_file: there is no \"missing.md\"";
+    let failed = "I could not do this:\n- reading a file: there is no \"missing.md\"";
     assert_starts_with(&scene.answer(), failed);
     assert_eq!(scene.custom("correction")[0]["new"], Value::Null);
 }

@@ -209,23 +209,19 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
           user_input {"content":"拍一张照片","job":null}
           task_analysis {"complexity":0.30000001192092896,"intent":"execute","params":{"keywords":["拍一张照片"],"location":"","q…
           thinking {"content":"下一步：拍照。"}
-        ? [<code 1>] take_photo
-          call: {"arguments":{},"id":"c1","name":"take_photo"}
-          summary: ""
-          (The tool says of itself: 用本机的摄像头拍一张照片。)
+        ? [<code 1>] 拍照
+          (工具自述: 用本机的摄像头拍一张照片。)
           yes / no
         < false
           tool take_photo: → blocked: 用户没有同意；没有再问过就不要再试
           thinking {"content":"能查的都查了，现在回答。"}
         = 没能做到：
-          - take_photo: 您没有同意
+          - 拍照: 您没有同意
         > take a photo
           user_input {"content":"take a photo","job":null}
           task_analysis {"complexity":0.30000001192092896,"intent":"execute","params":{"keywords":["take","photo"],"location…
           thinking {"content":"Next: taking a photo."}
-        ? [<code 2>] take_photo
-          call: {"arguments":{},"id":"c2","name":"take_photo"}
-          summary: ""
+        ? [<code 2>] Take a photo
           (The tool says of itself: Takes a photo with the camera of this machine.)
           yes / no
         ~ the process is gone, and another one opens the agent
@@ -233,7 +229,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
           tool take_photo: → blocked: no camera is set up: [photo] command in config.…
           thinking {"content":"That is all I can look up; I answer now."}
         = I could not do this:
-          - take_photo: no camera is set up: [photo] command in config.toml names none
+          - taking a photo: no camera is set up: [photo] command in config.toml names none
         > open ../MEMORY.md
           user_input {"content":"open ../MEMORY.md","job":null}
           task_analysis {"complexity":0.4000000059604645,"intent":"execute","params":{"keywords":["open","memory.md"],"locat…
@@ -244,7 +240,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
           correction {"attempt":1,"call":"c4","cause":"\"../MEMORY.md\" lies outside of the folder; paths are relative to…
           thinking {"content":"That is all I can look up; I answer now."}
         = I could not do this:
-          - read_file: "../MEMORY.md" lies outside of the folder; paths are relative to it, and `..` and links must not lead out of it
+          - reading a file: "../MEMORY.md" lies outside of the folder
     "#]]
     .assert_eq(&stage.transcript());
 }
@@ -282,9 +278,9 @@ async fn trn_8_a_photo_is_taken_by_a_command_and_a_notification_is_a_card() {
 async fn trn_w3_a_declined_call_is_not_told_as_done() {
     let (lie, declined) = (
         "All done, the boss was notified.",
-        "Not done: notify: you did not agree",
+        "Not done: send a notification: you did not agree",
     );
-    let chinese = "没有完成：notify：您没有同意";
+    let chinese = "没有完成：发送通知：您没有同意";
     for (wish, lie, expected) in [
         ("notify my boss", lie, declined),
         ("通知老板", "已经通知老板了。", chinese),
