@@ -290,7 +290,9 @@ pub(super) async fn without_a_right(
         for (_, said) in unknown.say_everywhere(THREAD, "hello").await {
             assert_eq!(said.status, 401, "{key:?}: {said:?}");
         }
-        let asked = unknown.ask("GET", "/threads", &json!(null)).await;
-        assert_eq!(asked.status, 401, "{key:?}: {asked:?}");
+        for path in ["/threads", "/metrics"] {
+            let asked = unknown.get(path).await;
+            assert_eq!(asked.status, 401, "{path} {key:?}: {asked:?}");
+        }
     }
 }
