@@ -1,5 +1,8 @@
 //! The conversation of a client that names none, by the card or question that it repeats.
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    collections::VecDeque,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use fugato_graph::ThreadStatus;
 use fugato_state::Interrupt;
@@ -19,6 +22,8 @@ use crate::{
 const AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The largest number of waiting conversations that are looked at, the newest first.
 const MOST: usize = 50;
+/// The largest number of lists of conversations that are read.
+const LISTS: usize = 20;
 
 /// Returns the conversation that waits with the card or question which the client repeats as the
 /// assistant's last message; none if it repeats none, or if several wait with the same words.
@@ -44,12 +49,23 @@ pub(crate) async fn conversation(
     let since = format!("{:012x}", since.unwrap_or_default().as_millis());
     filter.after = Some(Address::new(caller, &since)?.thread);
     let begins = filter.prefix.len();
-    let found = threads.list(filter).await?;
-    let waiting = found.iter().rev();
-    let waiting = waiting.filter(|it| matches!(it.status, Status::Waiting { .. }));
+    let mut waiting = VecDeque::new();
+    for _ in 0..LISTS {
+        let found = threads.list(filter.clone()).await?;
+        filter.after = found.last().map(|it| it.thread.clone());
+        let is_last = found.len() < filter.limit;
+        let open = found
+            .into_iter()
+            .filter(|it| matches!(it.status, Status::Waiting { .. }));
+        waiting.extend(open.map(|it| it.thread));
+        waiting.drain(..waiting.len().saturating_sub(MOST));
+        if is_last {
+            break;
+        }
+    }
     let mut meant = None;
-    for summary in waiting.take(MOST) {
-        let name = summary.thread.as_str().get(begins..).unwrap_or_default();
+    for thread in waiting.iter().rev() {
+        let name = thread.as_str().get(begins..).unwrap_or_default();
         let Ok(to) = office.find(caller, name, ThreadAccess::Write).await else {
             continue;
         };
