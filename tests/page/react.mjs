@@ -25,7 +25,7 @@ export async function react({ url, browser, pictures, folder, step }) {
   await view.say('write list.md: tea');
   await view.asked('list.md');
   const said = await view.card.innerText();
-  for (const part of ['writing a file', 'makes a new file', 'tea', 'The tool says of itself']) assert.ok(said.includes(part), said);
+  for (const part of ['Write a file', 'makes a new file', 'tea', 'The tool says of itself']) assert.ok(said.includes(part), said);
   assert.match(said, /^\[[A-Z]\d[A-Z]\d\] /, 'an approval has its code');
   const list = join(folder, 'files', 'list.md');
   assert.ok(!existsSync(list), 'nothing is written before it is agreed to');

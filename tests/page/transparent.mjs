@@ -30,7 +30,7 @@ export async function transparent({ url, browser, pictures, step }) {
   step('transparent: what fails is told, and what was tried');
 
   await view.say('take a photo');
-  await view.asked('taking a photo');
+  await view.asked('Take a photo');
   assert.equal(await view.blocks('tool', 'taking a photo').locator('.badge').innerText(), 'next', 'nothing is called before it is agreed to');
   await view.press('Accept');
   await view.blocks('text', 'no camera is set up').waitFor();
