@@ -247,6 +247,7 @@ async fn dies_at(
         desk.log.cut(nth, cut);
         for process in 0..9 {
             let runner = desk.runner_with(&graph, options.clone());
+            let owners = world.owners();
             let ended = match runner.status(&desk.thread).await {
                 Ok(ThreadStatus::New) => runner.start(&desk.thread, ()).await,
                 Ok(ThreadStatus::Waiting(open)) => {
@@ -267,8 +268,9 @@ async fn dies_at(
             })?;
             if ended.is_err() {
                 died = true;
-                // Actions that had started finish in the background.
-                tokio::task::yield_now().await;
+                // Actions that had started finish in the background: whoever looks before that sees
+                // none, and says so.
+                world.settle(owners).await?;
                 desk.another_process();
             }
         }

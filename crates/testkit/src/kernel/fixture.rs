@@ -2,6 +2,7 @@
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -70,6 +71,24 @@ impl Calls {
 
     pub(crate) fn count(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Returns the number of those who can add notes: the nodes of a graph, and actions that are
+    /// under way.
+    pub(crate) fn owners(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
+    /// Waits until the actions that were under way have ended, so that no more than these can add
+    /// notes.
+    pub(crate) async fn settle(&self, owners: usize) -> Verdict {
+        for _ in 0..10_000 {
+            if self.owners() <= owners {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Err(Failure::new("an action that had begun does not end"))
     }
 }
 

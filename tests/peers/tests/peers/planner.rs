@@ -39,7 +39,7 @@ async fn the_reference_scenario_with_aimock() -> Result<(), BoxError> {
         "Well, thank you."
     );
     let card = say(&planner, "Buy a quarter of a bitcoin").await?;
-    assert!(card.starts_with("place_order: "), "{card}");
+    assert!(card.starts_with("Place an order: "), "{card}");
     assert_eq!(desk.trades(10).await?, []);
     let (_, code) = card.split_once("(yes ").ok_or("the card has no code")?;
     let code = code.split_once(' ').map_or("", |(code, _)| code);
