@@ -1,5 +1,5 @@
 //! What is wrong with a body or a query that cannot be read, in the language that is spoken.
-use fugato_state::say;
+use fugato_state::{Lang, say};
 
 /// Says what is wrong with JSON, where, and what is allowed.
 pub(crate) fn of_json(error: &serde_json::Error) -> String {
@@ -165,6 +165,6 @@ fn syntax(what: &str) -> String {
             let signs = signs.replace(" or ", &say!(" or ", " 或 "));
             say!("{signs} is missing", "这里应为 {signs}")
         }
-        None => say!("{what}", "写法不对"),
+        None => Lang::current().pick(what, "写法不对").to_owned(),
     }
 }

@@ -4,7 +4,7 @@ mod step;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use fugato_state::{Millis, say};
+use fugato_state::{Lang, Millis, say};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -184,7 +184,7 @@ impl<S> GatePolicy<S> for NeedsEvidence<S> {
         let (evidence, now) = (self.look)(state);
         let found = evidence.about(&self.check, &self.subject(&call.call.arguments));
         let [tool, check] = match self.called {
-            Some(called) => called.map(|(en, zh)| say!("{en}", "{zh}")),
+            Some(called) => called.map(|(en, zh)| Lang::current().pick(en, zh).to_owned()),
             None => [&self.tool, &self.check].map(|name| say!("`{name}`", "调用 `{name}` ")),
         };
         Verdict::Block(match found {
@@ -211,7 +211,7 @@ impl<S> GatePolicy<S> for NeedsEvidence<S> {
 
 #[cfg(test)]
 mod tests {
-    use fugato_state::{Lang, ToolCall};
+    use fugato_state::ToolCall;
     use serde_json::json;
 
     use super::*;
