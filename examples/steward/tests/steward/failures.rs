@@ -1,8 +1,13 @@
 //! Tests of models that are configured and do not answer, through the binary: the person gets the
 //! notice at once; and of files, which come by the terminal.
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
-use fugato_testkit::{ModelServer, TestProgram, assert_contains};
+use fugato_testkit::{FaultyServer, ModelServer, ServerFault, TestProgram, assert_contains};
 
 #[test]
 fn stw_11_a_named_model_that_fails_is_said_at_once_with_the_reason() {
@@ -17,6 +22,37 @@ fn stw_11_a_named_model_that_fails_is_said_at_once_with_the_reason() {
         let told = says("今天天气怎么样");
         assert_contains(&told, [zh, "我改按规则继续。"]);
         assert_contains(&told, "这个请求没能读懂");
+    }
+}
+
+/// However a model and its backup hang, a person waits no longer than for three answers of ten
+/// seconds, is told which of them did not answer, and is served by rules.
+#[test]
+fn stw_11_models_that_hang_cost_a_person_half_a_minute_and_are_told() {
+    const MOST: Duration = Duration::from_secs(45);
+    let faults = [
+        ServerFault::Hangs,
+        ServerFault::HangsMidway,
+        ServerFault::Drip(Duration::from_millis(200)),
+        ServerFault::Comments(Duration::from_millis(200)),
+    ];
+    let waiting = faults.map(|fault| {
+        thread::spawn(move || {
+            let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+            let [main, backup] = [fault, fault].map(FaultyServer::start);
+            let named = ["--base-url", main.url(), "--model", "mini"];
+            let backups = ["--backup-base-url", backup.url(), "--backup-model", "maxi"];
+            let words = "Sort out three days in Rome for me";
+            let began = Instant::now();
+            let told = program.ok(&[&named[..], &backups, &["say", words]].concat());
+            let took = began.elapsed();
+            assert!(took < MOST, "{fault:?}: {took:?}");
+            assert_contains(&told, ["did not answer", "I go on by rules."]);
+            assert_contains(&told, "I could not read this request, and did nothing.");
+        })
+    });
+    for waiting in waiting {
+        waiting.join().unwrap();
     }
 }
 
