@@ -1,4 +1,4 @@
-//! What is wrong with a body or a query that cannot be read, in the language that is spoken.
+//! Errors of bodies and queries that cannot be read, in the language that is spoken.
 use fugato_state::{Lang, say};
 
 /// Says what is wrong with JSON, where, and what is allowed.

@@ -122,7 +122,7 @@ impl Evidence {
 
 type EvidenceLookup<S> = Box<dyn for<'a> Fn(&'a S) -> (&'a Evidence, Millis) + Send + Sync>;
 
-/// What people call a tool, in English and in Chinese.
+/// The name of a tool for people, in English and in Chinese.
 pub type EvidenceName = (&'static str, &'static str);
 
 /// A gate that allows calls of a tool only after a recent check that found no objection.

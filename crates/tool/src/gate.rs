@@ -122,10 +122,10 @@ pub struct ConfirmCard {
     /// replaces the arguments.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub says: String,
-    /// What people call the arguments of the call, by their names.
+    /// The words of people for the arguments of the call, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
-    /// What the summary calls the values of arguments, by the names of these.
+    /// The words of the summary for values of arguments, by the names of these.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }

@@ -39,12 +39,12 @@ pub struct ToolSpec {
     pub description: String,
     /// The same in Chinese; none if there is only the other.
     pub chinese: Option<String>,
-    /// What people call the act, in English and in Chinese: the heading of its card. None if it has
+    /// The words of people for the act, in English and in Chinese: the heading of its card. None if it has
     /// only its name.
     pub title: Option<[String; 2]>,
-    /// What people call its arguments, in English and in Chinese.
+    /// The words of people for its arguments, in English and in Chinese.
     pub labels: BTreeMap<String, [String; 2]>,
-    /// What people call values of its arguments, in English and in Chinese.
+    /// The words of people for values of its arguments, in English and in Chinese.
     pub value_labels: BTreeMap<(String, String), [String; 2]>,
     /// The access to the state: read, write, or choice of tools.
     pub access: Access,

@@ -95,7 +95,7 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
         .build()
 }
 
-/// What people call what the tools do that change the desk, in English and in Chinese.
+/// The words of people for the acts that change the desk, in English and in Chinese.
 const TITLES: [(&str, &str, &str); 4] = [
     ("create_trader", "Create a trader", "创建交易员"),
     ("delete_trader", "Remove a trader", "删除交易员"),
@@ -269,7 +269,7 @@ fn cancelled(session: &Session, call: &ToolCall) -> Option<String> {
     Some(format!("{word} {}", answer::order(found, lang)))
 }
 
-/// What people call the arguments, in English and in Chinese.
+/// The words of people for the arguments, in English and in Chinese.
 const NAMES: [(&str, &str, &str); 9] = [
     ("symbol", "symbol", "品种"),
     ("side", "side", "方向"),

@@ -108,7 +108,7 @@ const VERBS: [&str; 16] = [
     "你了解我",
     "您了解我",
 ];
-/// What was said to the agent itself: 我跟你说过什么关于茶的.
+/// Words that ask for something said to the agent itself: 我跟你说过什么关于茶的.
 const TOLD: [&str; 8] = [
     "我跟你说过",
     "我和你说过",

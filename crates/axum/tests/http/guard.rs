@@ -203,7 +203,7 @@ struct Place {
     corner: String,
 }
 
-/// What cannot be read is refused in the language of the request at every door, with what is wrong
+/// An unreadable body is refused in the language of the request at every door, with what is wrong
 /// and what is allowed.
 #[tokio::test]
 async fn what_cannot_be_read_is_told_in_the_language_of_the_request() {
