@@ -39,8 +39,8 @@ pub struct ToolSpec {
     pub description: String,
     /// The same in Chinese; none if there is only the other.
     pub chinese: Option<String>,
-    /// The words of people for the act, in English and in Chinese: the heading of its card. None if it has
-    /// only its name.
+    /// The words of people for the act, in English and in Chinese: the heading of its card. None if
+    /// it has only its name.
     pub title: Option<[String; 2]>,
     /// The words of people for its arguments, in English and in Chinese.
     pub labels: BTreeMap<String, [String; 2]>,

@@ -38,7 +38,7 @@ async fn only_the_proxy_says_who_somebody_is() {
     proxied(program, "remember that my word is heliotrope").await;
 }
 
-/// A setting for the calendar of one person opens for nobody where there are people: the server is not
+/// The setting of one person's calendar opens for nobody where there are people: the server is not
 /// even asked.
 #[cfg(feature = "caldav")]
 #[tokio::test(flavor = "multi_thread")]
