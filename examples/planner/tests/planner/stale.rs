@@ -264,7 +264,11 @@ struct Model {
     planner: Planner,
     manners: Manners,
     session: String,
-    /// The version of the world in which the conversation was copied, until the copy has answered.
+    /// The last position of each turn of this conversation, and the version of the world in which
+    /// the turn began.
+    turns: Vec<(u64, usize)>,
+    /// The version of the world at the position at which the conversation was copied, until the
+    /// copy has answered.
     copied: Option<usize>,
 }
 
@@ -287,6 +291,7 @@ impl Model {
             planner,
             manners,
             session,
+            turns: Vec::new(),
             copied: None,
         })
     }
@@ -369,6 +374,18 @@ impl Model {
         Ok(())
     }
 
+    /// Sends a message to this conversation, and remembers when it was.
+    async fn turn(&mut self, said: &str) -> Result<(), BoxError> {
+        let began = self.outside.now();
+        self.checks(&self.session, said).await?;
+        let thread = Planner::thread("ada", &self.session)?;
+        let from = self.turns.last().map_or(0, |(end, _)| end + 1);
+        let new = self.planner.runner().history(&thread, from, 10_000).await?;
+        let end = new.last().map_or(from, |entry| entry.seq);
+        self.turns.push((end, began));
+        Ok(())
+    }
+
     async fn is_asked_for_a_name(&self) -> Result<bool, BoxError> {
         let thread = Planner::thread("ada", &self.session)?;
         let open = self.planner.runner().interrupts(&thread).await?;
@@ -382,7 +399,7 @@ impl Model {
             Next::Changes => self.outside.change().await?,
             Next::Waits => self.world.wait(61_000),
             Next::Says(at) => {
-                self.checks(&self.session, said(at)).await?;
+                self.turn(said(at)).await?;
                 self.copied = None;
             }
             // A person's own words are no fact, so that the parrot must not repeat them.
@@ -391,8 +408,7 @@ impl Model {
             Next::Names(_) if self.is_asked_for_a_name().await? => self.outside.change().await?,
             Next::Names(back) => {
                 let named = self.outside.now().saturating_sub(back);
-                self.checks(&self.session, &format!("model-v{named}"))
-                    .await?;
+                self.turn(&format!("model-v{named}")).await?;
             }
             // The loop's earlier results are still in its model's context if a copy continues in
             // the middle of it. Only the existence facts are looked up again.
@@ -406,7 +422,12 @@ impl Model {
                 let made = self.planner.runner().fork(&old?, at, &new?).await;
                 if made.is_ok() {
                     self.session = name;
-                    self.copied = Some(self.outside.now());
+                    let now = self.outside.now();
+                    let turn = self.turns.iter().find(|(end, _)| *end >= at);
+                    let version = turn.map_or(now, |(_, version)| *version);
+                    self.turns.retain(|(end, _)| *end < at);
+                    self.turns.push((at, version));
+                    self.copied = Some(version);
                     // It takes longer than a model call, and the world changes meanwhile.
                     self.world.wait(10_000);
                     self.outside.change().await?;
@@ -477,6 +498,21 @@ fn manners() -> impl Strategy<Value = Manners> {
         babbles,
         changes,
     })
+}
+
+#[tokio::test]
+async fn a_copy_asks_about_the_facts_of_its_position() -> Result<(), BoxError> {
+    let manners = Manners {
+        model: false,
+        batches: false,
+        babbles: false,
+        changes: 0,
+    };
+    for at in 1..30 {
+        let script = [Next::Says(5), Next::Changes, Next::Forks(at), Next::Says(7)];
+        checked(&script, manners).await?;
+    }
+    Ok(())
 }
 
 proptest! {
