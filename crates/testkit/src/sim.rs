@@ -15,7 +15,7 @@ mod report;
 mod store;
 mod world;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use fugato_graph::{BoxError, Durability, Graph, RunnerOptions, Schedule};
 use fugato_state::{Interrupt, State};
@@ -139,7 +139,8 @@ impl<S: State> CrashSim<S> {
         /// Sets the seed of the random cases: 0 by default, so that every run tries the same ones.
         pub fn seed(seed: u64) { seed = seed }
 
-        /// Tries every `n`-th case only; [`share`] by default.
+        /// Tries every `n`-th case only, and each fault of each kind of operation at least once;
+        /// [`share`] by default.
         pub fn share(n: usize) { share = n.max(1) }
     }
 
@@ -185,15 +186,21 @@ impl<S: State> CrashSim<S> {
 
     fn all(&self) -> Result<SimReport, BrokenPromise> {
         let mut report = SimReport::default();
+        // What happens nowhere else must not be left out of a share.
+        let mut tried = BTreeSet::new();
         for mode in self.modes() {
             let bench = self.bench(mode, &mut report)?;
             let points = bench.whole.seen.points.iter().zip(1..);
             let points = points.filter(|_| self.singles);
             let has_length = self.setup.store.length().is_some();
             for ((doing, _), point) in points {
-                let faults = doing.faults(has_length).into_iter();
-                // Of a share, each point has other faults than the one before.
-                for fault in faults.skip(point % self.share).step_by(self.share) {
+                let faults = doing.faults(has_length).into_iter().enumerate();
+                for (at, fault) in faults {
+                    let is_new = tried.insert((*doing, fault));
+                    // Of a share, each point has other faults than the one before.
+                    if !is_new && at % self.share != point % self.share {
+                        continue;
+                    }
                     let case = bench.try_out(Plan::one(point, fault))?;
                     report.take_in(&case.seen, false);
                 }
