@@ -40,6 +40,9 @@ export async function manners(name, { url, browser, step }) {
     const shown = await page.evaluate(() => [...document.querySelectorAll('#chat, #panels > section:not([hidden])')]
       .filter((it) => !it.querySelector('.log')).map((it) => it.innerText).join('\n'));
     for (const raw of RAW) assert.doesNotMatch(shown, raw, `${name} ${lang}: ${shown}`);
+    // No expression of cron is folded away, either.
+    const values = await card.locator('dd').allTextContents();
+    for (const value of values) assert.doesNotMatch(value, RAW[1], `${name} ${lang}`);
     // Words that are no answer are answered, and leave the card; in the panel of words nothing is lost.
     const told = () => page.evaluate(() => [...document.querySelectorAll('.block.text, .question .said')].map((it) => it.innerText).join('\n'));
     const before = await told();

@@ -14,11 +14,12 @@ export function code(id) {
   return ['ABCDEFGHJKMNPQRTUVWXYZ', '23456789', 'ABCDEFGHJKMNPQRTUVWXYZ', '23456789'].map(next).join('');
 }
 
-// The arguments of the call that a card is about, each with its whole value as text; none if there are none.
-export function argumentsOf(prompt) {
+// The arguments of the call that a card is about, each with its whole value as text, or with what people
+// call it; none if there are none.
+export function argumentsOf(prompt, labels = prompt?.labels) {
   const given = prompt?.call?.arguments;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return [];
-  return Object.entries(given).map(([name, value]) => [name, prompt.labels?.[name] ?? valueText(value)]);
+  return Object.entries(given).map(([name, value]) => [name, labels?.[name] ?? valueText(value)]);
 }
 
 const valueText = (value) => {

@@ -112,12 +112,12 @@ function whole(text) {
 function told(prompt) {
   const given = argumentsOf(prompt);
   const said = spoken(prompt);
-  const list = (some) => element('dl', { class: 'arguments', tabindex: '0' }, some.map(([name, text]) => [element('dt', {}, clipped(known.fields[lang()]?.[name] ?? prompt.names?.[name] ?? name)), element('dd', {}, whole(prompt.labels?.[name] ?? text))]).flat());
+  const list = (some) => element('dl', { class: 'arguments', tabindex: '0' }, some.map(([name, text]) => [element('dt', {}, clipped(known.fields[lang()]?.[name] ?? prompt.names?.[name] ?? name)), element('dd', {}, whole(text))]).flat());
   const folded = (some, open = false) => element('details', { open }, element('summary', {}, word('arguments')), list(some));
   // What the consequence says in words is there as it was written, too.
   const implied = prompt.consequence ? given.filter(([name]) => known.implied.includes(name)) : [];
   const boxes = [list(given.filter((it) => !implied.includes(it))), implied.length ? folded(implied) : null].filter(Boolean);
-  const own = said !== '' && said !== argumentLines(given);
+  const own = said !== '' && said !== argumentLines(argumentsOf(prompt, {}));
   return [
     prompt.consequence ? element('p', { class: 'consequence' }, prompt.consequence) : null,
     own ? element('div', { class: 'said', tabindex: '0', role: 'region', 'aria-label': word('question') }, whole(said)) : null,

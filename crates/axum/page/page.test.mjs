@@ -405,7 +405,12 @@ test('k35_a_card_has_every_argument_whole', () => {
   assert.equal(clipped('short'), 'short');
   assert.ok(clipped(`begin${'x'.repeat(9000)}end`).length < 130);
   // What the gate of fugato-tool writes, so that it is not shown twice.
-  assert.equal(argumentLines(argumentsOf({ call: { arguments: { n: 2, text: 'one\npath: b', 'x\ny': [1, 'a'] } } })), 'n: 2\ntext:\n  one\n  path: b\n"x\\ny": [1,"a"]');
+  const call = { arguments: { n: 2, text: 'one\npath: b', 'x\ny': [1, 'a'] } };
+  const [written, labels] = ['n: 2\ntext:\n  one\n  path: b\n"x\\ny": [1,"a"]', { n: 'two' }];
+  assert.equal(argumentLines(argumentsOf({ call })), written);
+  // People read what they call a value, and what the gate writes is known in spite of that.
+  assert.deepEqual(argumentsOf({ call, labels })[0], ['n', 'two']);
+  assert.equal(argumentLines(argumentsOf({ call, labels }, {})), written);
 });
 
 test('k35_a_code_is_the_one_that_the_server_makes', () => {

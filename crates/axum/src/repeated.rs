@@ -11,11 +11,12 @@ use fugato_stream::card_text;
 use serde_json::Value;
 
 use crate::{
-    Caller, ThreadAccess,
+    Caller, ThreadAccess, TimelineItem,
     address::{Address, prefix},
     app_state::AppState,
     consent::last_of_the_assistant,
     error::ApiResult,
+    incoming,
 };
 
 /// The age of the oldest conversation that is looked at.
@@ -29,14 +30,16 @@ const LISTS: usize = 20;
 /// assistant's last message; none if it repeats none, or if several wait with the same words.
 ///
 /// A client of OpenAI's protocol knows no conversation, and sends all that was said along. Its person
-/// answers what was shown there.
+/// answers what was shown there. A card has a code of its own; a question may be asked in any
+/// conversation, so it is that of the thread only if the client repeats what was said there, too.
 pub(crate) async fn conversation(
     office: &AppState,
     caller: &Caller,
     request: &Value,
 ) -> ApiResult<Option<Address>> {
     let messages = request.get("messages").and_then(Value::as_array);
-    let Some(shown) = messages.and_then(|messages| last_of_the_assistant(messages)) else {
+    let messages = messages.map_or(&[][..], Vec::as_slice);
+    let Some(shown) = last_of_the_assistant(messages) else {
         return Ok(None);
     };
     let Some(threads) = office.agent.admin() else {
@@ -72,7 +75,12 @@ pub(crate) async fn conversation(
         let ThreadStatus::Waiting(open) = office.agent.standing(&to.thread).await? else {
             continue;
         };
-        if open.iter().any(|asked| repeats(&shown, asked)) {
+        let is_meant = match open.iter().filter_map(|asked| repeats(&shown, asked)).max() {
+            Some(Evidence::Card) => true,
+            Some(Evidence::Question) => is_repeated(office, &to, messages).await?,
+            None => false,
+        };
+        if is_meant {
             if meant.is_some() {
                 return Ok(None);
             }
@@ -82,12 +90,45 @@ pub(crate) async fn conversation(
     Ok(meant)
 }
 
-/// Returns true if a message ends with the text of a question, or has that of an approval, whose code
-/// no other one has.
-fn repeats(shown: &str, asked: &Interrupt) -> bool {
+/// What a message shows of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Evidence {
+    /// It ends with the text of a question, which others may be asked as well.
+    Question,
+    /// It has the text of an approval, whose code no other one has.
+    Card,
+}
+
+fn repeats(shown: &str, asked: &Interrupt) -> Option<Evidence> {
     let text = card_text(asked);
     let text = text.trim();
-    !text.is_empty()
-        && (shown.trim_end().ends_with(text)
-            || asked.question.digest.is_some() && shown.contains(text))
+    let is_approval = asked.question.digest.is_some();
+    match text {
+        "" => None,
+        text if is_approval && shown.contains(text) => Some(Evidence::Card),
+        text if !is_approval && shown.trim_end().ends_with(text) => Some(Evidence::Question),
+        _ => None,
+    }
+}
+
+/// Returns true if the client repeats all that the person has said in a thread, in the order in which
+/// it was said.
+async fn is_repeated(office: &AppState, to: &Address, messages: &[Value]) -> ApiResult<bool> {
+    let Some(head) = office.agent.log().head(&to.thread).await? else {
+        return Ok(false);
+    };
+    let items = office.agent.timeline(&to.thread, &head).await?;
+    let own = items.into_iter().filter_map(|entry| match entry.item {
+        TimelineItem::UserText { text } => Some(text),
+        _ => None,
+    });
+    let own: Vec<_> = own.collect();
+    // The last message answers.
+    let before = messages.split_last().map_or(&[][..], |(_, before)| before);
+    let mut said = before
+        .iter()
+        .filter(|message| message.get("role").and_then(Value::as_str) == Some("user"))
+        .map(incoming::words);
+    let repeated = |text: &String| said.any(|said| said.trim() == text.trim());
+    Ok(!own.is_empty() && own.iter().all(repeated))
 }

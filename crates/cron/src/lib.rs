@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod chinese;
 mod clock;
 mod job;
 mod jobs;
@@ -13,4 +14,4 @@ pub use job::{CatchUp, Job, JobSpec};
 pub use jobs::{JobError, Jobs};
 pub use runner::JobRunner;
 pub use schedule::{BadSchedule, CronSchedule};
-pub use tool::{CREATE, CancelArgs, CreateArgs, JobTools, Maker};
+pub use tool::{CANCEL, CREATE, CancelArgs, CreateArgs, JobTools, LIST, Maker};

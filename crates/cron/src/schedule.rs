@@ -1,10 +1,12 @@
 use croner::{
-    Cron,
+    Cron, JobType,
     errors::CronError,
     parser::{CronParser, Seconds, Year},
 };
-use fugato_state::{Millis, say};
+use fugato_state::{Lang, Millis, say};
 use jiff::{Timestamp, Zoned, tz::TimeZone};
+
+use crate::chinese::Chinese;
 
 /// A schedule: a cron expression in a zone.
 ///
@@ -74,6 +76,36 @@ impl CronSchedule {
         Some(found.ok()?.timestamp().as_millisecond())
     }
 
+    /// Returns all of the schedule in words, in the language that is spoken now.
+    ///
+    /// ```
+    /// # use fugato_cron::CronSchedule;
+    /// # use jiff::tz::TimeZone;
+    /// let words = |expression| Some(CronSchedule::parse(expression, &TimeZone::UTC).ok()?.described());
+    /// assert_eq!(words("30 8 * * *").as_deref(), Some("every day at 08:30"));
+    /// assert_eq!(words("30 8 * * 1,4").as_deref(), Some("at 08:30, on Monday and Thursday"));
+    /// ```
+    pub fn described(&self) -> String {
+        let text = match Lang::current() {
+            Lang::Zh => Chinese::punctuated(&self.cron.describe_lang(Chinese)),
+            Lang::En => {
+                let text = self.cron.describe();
+                let text = text.trim_end_matches('.');
+                let mut rest = text.chars();
+                let first = rest.next().map(|first| first.to_ascii_lowercase());
+                first.into_iter().chain(rest).collect()
+            }
+        };
+        // A time of day alone is one of every day.
+        let is_daily =
+            self.cron.determine_job_type() == JobType::FixedTime && !text.contains([',', '，']);
+        if is_daily {
+            Lang::current().pick(format!("every day {text}"), format!("每天 {text}"))
+        } else {
+            text
+        }
+    }
+
     fn local(&self, time: Millis) -> Option<Zoned> {
         let time = Timestamp::from_millisecond(time).ok()?;
         Some(time.to_zoned(self.zone.clone()))
@@ -105,6 +137,36 @@ mod tests {
         assert_eq!(next("0 0 0 1 1 * 2020"), None);
         let bad = CronSchedule::parse("every day", &TimeZone::UTC).unwrap_err();
         assert!(bad.to_string().contains("five fields are one"), "{bad}");
+    }
+
+    #[test]
+    fn trn_8_a_schedule_is_told_in_words_and_nothing_of_it_is_left_out() {
+        for (expression, english, chinese) in [
+            ("30 12 * * *", "every day at 12:30", "每天 12:30"),
+            (
+                "30 8 * * 1-5",
+                "at 08:30, on Monday, Tuesday, Wednesday, Thursday, and Friday",
+                "08:30，周一，周二，周三，周四和周五",
+            ),
+            ("0 9 8 * *", "at 09:00, on day 8", "09:00，每月 8 日"),
+            ("0 9 * 6 *", "at 09:00, in June", "09:00，6 月"),
+            ("*/5 * * * *", "at every 5 minutes", "每 5 分钟"),
+            (
+                "0 9 L * 5#2",
+                "at 09:00, on the last day of the month or the 2nd Friday of the month",
+                "09:00，每月最后一天或每月第 2 个周五",
+            ),
+            (
+                "15 30 8 1 1 * 2027",
+                "at 08:30:15, on day 1, in January, in year 2027",
+                "08:30:15，每月 1 日，1 月，2027 年",
+            ),
+        ] {
+            let schedule = schedule(expression, "UTC");
+            assert_eq!(schedule.described(), english, "{expression}");
+            let told = Lang::Zh.scope(|| schedule.described());
+            assert_eq!(told, chinese, "{expression}");
+        }
     }
 
     /// Returns the times of a schedule in Berlin after a time, until another.

@@ -1,16 +1,22 @@
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_state::{Lang, say};
-use fugato_tool::{EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
+use fugato_tool::{
+    ConfirmCard, EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{CronSchedule, Job, JobError, JobSpec, Jobs};
+use crate::{CronSchedule, Job, JobClock, JobError, JobSpec, Jobs};
 
 /// The name of the tool that creates a job.
 pub const CREATE: &str = "create_cron_job";
+/// The name of the tool that lists jobs.
+pub const LIST: &str = "list_cron_jobs";
+/// The name of the tool that cancels a job.
+pub const CANCEL: &str = "cancel_cron_job";
 
 /// The tools with which a model creates, lists and cancels jobs.
 #[derive_where::derive_where(Clone)]
@@ -67,18 +73,40 @@ impl<S: Sync> JobTools<S> {
     }
 
     fn line(&self, job: &Job) -> String {
-        let again = if job.wish.once {
-            Lang::current().pick("once", "一次")
-        } else {
-            job.wish.schedule.as_str()
-        };
-        let due = self.jobs.clock().shown(job.due);
+        let clock = self.jobs.clock();
+        let (due, again) = (clock.shown(job.due), job.again(clock));
         say!(
             "{} ({due}, {again}): {}",
             "{}（{due}，{again}）：{}",
             job.id,
             job.wish.task
         )
+    }
+}
+
+impl Job {
+    /// Returns how often it is done, in words.
+    fn again(&self, clock: &JobClock) -> String {
+        let JobSpec { schedule, once, .. } = &self.wish;
+        if *once {
+            return say!("once", "一次");
+        }
+        CronSchedule::parse(schedule, clock.zone())
+            .map_or_else(|_| schedule.clone(), |schedule| schedule.described())
+    }
+
+    /// Adds to the card of a call of [`CANCEL`] what this job does and when it would be due next: the
+    /// call only names it. A gate knows the job from the result of [`LIST`] in its state.
+    #[must_use]
+    pub fn on_card(&self, mut card: ConfirmCard, clock: &JobClock) -> ConfirmCard {
+        let (due, again) = (clock.shown(self.due), self.again(clock));
+        card.consequence = say!(
+            "ends it: it would be done next at {due} ({again})",
+            "取消后不再执行：原定下次执行时间为 {due}（{again}）"
+        );
+        let task = self.wish.task.clone();
+        card.labels.insert("id".to_owned(), task);
+        card
     }
 }
 
@@ -132,14 +160,14 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
             .chinese("在某个时间做某件事，一次或反复，例如提醒用户。")
             .titled("Set a reminder or a job", "设置提醒或任务")
             .label("task", "what", "内容")
-            .label("schedule", "when, as cron", "时间（cron）")
+            .label("schedule", "when", "时间")
             .label("once", "only once", "只做一次")
             // Repetitions with one key create one job.
             .effect(EffectClass::Keyed)
             .argument_alias("cron", "schedule")
             .argument_alias("expression", "schedule")
             .argument_alias("message", "task")
-            .preview(["schedule", "task"])
+            .preview(["task"])
     }
 
     /// Returns a text which says that the job will run without another approval.
@@ -159,6 +187,18 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
                 "将于 {due} 起按计划反复执行，届时不再询问"
             )
         })
+    }
+
+    /// Returns the time in words: nobody has to read cron expressions.
+    fn labels(&self, args: &CreateArgs) -> BTreeMap<String, String> {
+        let Self(tools) = self;
+        let clock = tools.jobs.clock();
+        let Ok(schedule) = CronSchedule::parse(&args.schedule, clock.zone()) else {
+            return BTreeMap::new();
+        };
+        let due = schedule.next(clock.now()).filter(|_| args.once);
+        let when = due.map_or_else(|| schedule.described(), |due| clock.shown(due));
+        BTreeMap::from([("schedule".to_owned(), when)])
     }
 
     async fn call(
@@ -188,7 +228,7 @@ impl<S: Sync, U> Tool<S, U> for List<S> {
 
     fn spec(&self) -> ToolSpec {
         let text = "Lists the jobs that are still to be done.";
-        ToolSpec::read("list_cron_jobs", text)
+        ToolSpec::read(LIST, text)
             .chinese("列出还要做的任务。")
             .effect(EffectClass::Idempotent)
     }
@@ -218,10 +258,10 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
     type Input = CancelArgs;
 
     fn spec(&self) -> ToolSpec {
-        ToolSpec::write("cancel_cron_job", "Cancels a job.")
+        ToolSpec::write(CANCEL, "Cancels a job.")
             .chinese("取消一个任务。")
             .titled("Cancel a reminder or a job", "取消提醒或任务")
-            .label("id", "name", "名称")
+            .label("id", "what", "内容")
             .effect(EffectClass::Idempotent)
             .preview(["id"])
     }
@@ -233,14 +273,14 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let Self(tools) = self;
         let thread = (tools.maker)(cx.state()?).thread;
-        if tools.jobs.cancel(&thread, &args.id).await? {
-            return Ok(ToolOutput::new(say!(
-                "{} is cancelled",
-                "已取消 {}",
-                args.id
-            )));
-        }
         let id = args.id;
+        let mut jobs = tools.jobs.list(&thread).await?.into_iter();
+        let job = jobs.find(|job| job.id == id);
+        if tools.jobs.cancel(&thread, &id).await? {
+            let line = job.map_or_else(|| id.clone(), |job| tools.line(&job));
+            let text = say!("cancelled: {line}", "已取消：{line}");
+            return Ok(ToolOutput::new(text).summary(id));
+        }
         Err(ToolFailure::failed(say!(
             "there is no job {id:?}; list_cron_jobs tells which there are",
             "没有任务 {id:?}；list_cron_jobs 会列出有哪些"

@@ -35,7 +35,8 @@ impl<S, U> AdmittedCall<S, U> {
         preview(self.spec(), &self.call.arguments)
     }
 
-    /// Returns the verdict of a gate on this call. A card gets the consequence of the call.
+    /// Returns the verdict of a gate on this call. A card gets the consequence of the call, and what
+    /// people call its values.
     pub fn judged<G>(&self, gates: &impl GatePolicy<G>, state: &G) -> Verdict {
         let call = GatedCall {
             spec: self.spec(),
@@ -47,10 +48,13 @@ impl<S, U> AdmittedCall<S, U> {
         }
     }
 
-    /// Returns the card with the consequence of this call, unless the card already has one.
+    /// Returns the card with the consequence and the labels of this call that it does not have yet.
     fn on(&self, mut card: ConfirmCard) -> ConfirmCard {
         if card.consequence.is_empty() {
             card.consequence = self.prepared.consequence().unwrap_or_default();
+        }
+        for (argument, label) in self.prepared.labels() {
+            card.labels.entry(argument).or_insert(label);
         }
         card
     }

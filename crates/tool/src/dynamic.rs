@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -14,6 +14,8 @@ pub(crate) trait DynTool<S, U>: Send + Sync {
 /// A call with deserialised arguments.
 pub(crate) trait PreparedCall<S, U>: Send {
     fn consequence(&self) -> Option<String>;
+
+    fn labels(&self) -> BTreeMap<String, String>;
 
     fn run<'a>(
         self: Box<Self>,
@@ -52,6 +54,10 @@ where
 {
     fn consequence(&self) -> Option<String> {
         self.tool.consequence(&self.input)
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        self.tool.labels(&self.input)
     }
 
     fn run<'a>(

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use fugato_state::JsonType;
 use schemars::JsonSchema;
@@ -79,7 +81,8 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 ///
 /// # Cost
 /// The schema of `Input` is built at registration. A call is validated and deserialised once, and
-/// allocates two futures; the state is borrowed. `consequence` runs only for calls to be confirmed.
+/// allocates two futures; the state is borrowed. `consequence` and `labels` run only for calls to be
+/// confirmed.
 #[async_trait]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool that reads `{S}` and returns `{U}`",
@@ -100,6 +103,13 @@ where
     fn consequence(&self, input: &Self::Input) -> Option<String> {
         let _ = input;
         None
+    }
+
+    /// Returns what people call values of the arguments of a call, by the names of these: for the
+    /// confirmation card, which shows them in place of the values.
+    fn labels(&self, input: &Self::Input) -> BTreeMap<String, String> {
+        let _ = input;
+        BTreeMap::new()
     }
 
     /// Executes the tool.

@@ -1,5 +1,5 @@
 //! Tools that read a view of a larger state.
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -103,6 +103,10 @@ where
 {
     fn consequence(&self) -> Option<String> {
         self.call.consequence()
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        self.call.labels()
     }
 
     fn run<'a>(

@@ -5,6 +5,7 @@ mod words;
 
 use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
+    cron::{CANCEL, LIST},
     memory::importance,
     state::{Role, ToolSchema},
     words::{CronSchedule, is_negated, keywords, path, period},
@@ -268,12 +269,13 @@ fn is_named(path: &str, lower: &str) -> bool {
 /// Returns the list of jobs, and then the cancellation of those that the words name.
 fn cancelling(turn: &TurnState) -> Vec<TurnStep> {
     let text = &turn.request.text;
-    let cancel = |id: &str| TurnStep::tool("cancel_cron_job", json!({ "id": id }));
+    let cancel = |id: &str| TurnStep::tool(CANCEL, json!({ "id": id }));
+    let mut steps = vec![TurnStep::tool(LIST, json!({}))];
+    let listed = turn.done().find(|made| made.call.name == LIST);
     if let Some(id) = words::job(text) {
-        return vec![cancel(&id)];
+        steps.extend(listed.map(|_| cancel(&id)));
+        return steps;
     }
-    let mut steps = vec![TurnStep::tool("list_cron_jobs", json!({}))];
-    let listed = turn.done().find(|made| made.call.name == "list_cron_jobs");
     let jobs = listed.and_then(|made| made.data.get("jobs")?.as_array());
     let unwanted = words::unwanted(text);
     let all = unwanted.is_empty() && words::all(text);

@@ -48,7 +48,7 @@ pub struct ToolSettings {
 
 impl Default for ToolSettings {
     fn default() -> Self {
-        let confirm = ["create_cron_job", "notify", "take_photo"];
+        let confirm = ["cancel_cron_job", "create_cron_job", "notify", "take_photo"];
         Self {
             allow: None,
             block: BTreeSet::new(),

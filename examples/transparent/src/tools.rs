@@ -6,11 +6,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use fugato::state::say;
+use fugato::state::{ToolCall, say};
 use fugato::{
     agent::Toolbox,
     command::{Command, NOTIFY, Notify},
-    cron::{CREATE, JobTools, Jobs, Maker},
+    cron::{CANCEL, CREATE, Job, JobClock, JobTools, Jobs, Maker},
     file::{ListFiles, ReadFile, SearchFiles},
     tool::{GateChain, GatePolicy as _, GatedCall, Registry, ToolLists, Verdict},
     web::{Web, WebSearch},
@@ -50,8 +50,9 @@ pub fn toolbox(
             .argument_alias("keywords", "query")
     });
     let clock = jobs.clock().clone();
+    let time = clock.clone();
     let now = move || {
-        let since = Duration::from_millis(u64::try_from(clock.now()).unwrap_or_default());
+        let since = Duration::from_millis(u64::try_from(time.now()).unwrap_or_default());
         SystemTime::UNIX_EPOCH + since
     };
     let jobs = JobTools::new(jobs.clone(), |agent: &AgentState| {
@@ -76,10 +77,45 @@ pub fn toolbox(
     lists.allow.clone_from(&settings.tools.allow);
     lists.block.clone_from(&settings.tools.block);
     lists.confirm = settings.tools.confirm.union(&dangerous).cloned().collect();
-    let gates = GateChain::new()
-        .with(one_job_makes_no_other)
-        .with(move |call: &GatedCall<'_>, agent: &AgentState| listed(&lists, call, agent));
-    Ok(Toolbox::new(registry).gates(gates))
+    let gates = GateChain::new().with(one_job_makes_no_other).with(
+        move |call: &GatedCall<'_>, agent: &AgentState| {
+            named(listed(&lists, call, agent), call, agent, &clock)
+        },
+    );
+    let shown = |agent: &AgentState, call: &ToolCall| Some(job(agent, call)?.wish.task);
+    Ok(Toolbox::new(registry).gates(gates).preview(shown))
+}
+
+/// Returns the job that a call cancels, as it was listed in this turn.
+fn job(agent: &AgentState, call: &ToolCall) -> Option<Job> {
+    let id = call.arguments.get("id").filter(|_| call.name == CANCEL)?;
+    let mut jobs = agent.turn.listed_jobs()?.into_iter();
+    jobs.find(|job| *id == *job.id)
+}
+
+/// Says on the card of a cancellation what the job does: the call has only its id. Jobs that were not
+/// listed are listed first.
+fn named(verdict: Verdict, call: &GatedCall<'_>, agent: &AgentState, clock: &JobClock) -> Verdict {
+    let Verdict::NeedConfirm(card) = verdict else {
+        return verdict;
+    };
+    if call.spec.name != CANCEL {
+        return Verdict::NeedConfirm(card);
+    }
+    match (job(agent, call.call), agent.turn.listed_jobs()) {
+        (Some(job), _) => Verdict::NeedConfirm(job.on_card(card, clock)),
+        // The call itself says that there is no such job.
+        (None, Some(_)) => Verdict::Allow,
+        (None, None) => Verdict::Block(list_first()),
+    }
+}
+
+/// Returns what a model has to do before it cancels a job.
+pub(crate) fn list_first() -> String {
+    say!(
+        "call `list_cron_jobs` first, so that the person can be told what is cancelled",
+        "请先调用 `list_cron_jobs`，这样才能告诉用户要取消什么"
+    )
 }
 
 /// Blocks a job from making jobs, as that would never end.

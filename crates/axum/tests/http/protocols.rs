@@ -168,6 +168,38 @@ async fn k35_a_plain_client_reads_what_waits_for_its_answer() {
     assert!(said.contains(&format!("reply: yes {code}.")), "{said}");
 }
 
+/// A question without a code may be asked in any conversation: whoever repeats it alone does not answer
+/// the one that waits with it.
+#[tokio::test]
+async fn a_question_is_answered_only_by_who_repeats_the_conversation() {
+    let client = LetterServer::open().client();
+    let ask = async |before: &[&str], text: &str| {
+        let roles = ["user", "assistant"].into_iter().cycle();
+        let message = |(role, text): (&str, &str)| json!({ "role": role, "content": text });
+        let said = before.iter().copied().chain([text]);
+        let messages: Vec<_> = roles.zip(said).map(message).collect();
+        complete(&client, json!({ "messages": messages })).await
+    };
+    let first = ask(&[], "a free day").await;
+    let asked = first.json()["choices"][0]["message"]["content"].clone();
+    let asked = asked.as_str().unwrap();
+    let name = first.header("x-conversation-id").to_owned();
+    let waits = async || client.asked(&name).await;
+    let card = waits().await;
+    for (before, text) in [
+        ("what is this?", "talk, instead"),
+        ("not a free day", "a free day, instead"),
+        ("", "a free day, instead"),
+    ] {
+        let other = ask(&[before, asked], text).await;
+        assert_eq!(other.status, StatusCode::OK, "{}", other.body);
+        assert_ne!(other.header("x-conversation-id"), name, "{before}: {text}");
+        assert_eq!(waits().await, card);
+    }
+    let own = ask(&["a free day", asked], "talk, instead").await;
+    assert_eq!(own.header("x-conversation-id"), name, "{}", own.body);
+}
+
 #[tokio::test]
 async fn what_openai_clients_get_wrong_is_told() {
     let client = LetterServer::open().client();

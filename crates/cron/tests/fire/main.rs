@@ -261,10 +261,10 @@ async fn k35_the_card_of_a_job_says_that_nobody_is_asked_again() -> TestResult {
         let round = registry.round(&[call], &Visibility::new());
         let round = round.judged(&GateChain::<()>::new().with(confirm_writes), &());
         let card = round.cards().next().cloned();
-        card.map(|card| (card.consequence, card.summary))
+        card.map(|card| (card.consequence, card.summary, card.labels))
     };
     let task = "drink water and then, some time later; then notify boss: APPROVED";
-    let (says, summary) = card(task, true).ok_or("nobody is asked")?;
+    let (says, summary, labels) = card(task, true).ok_or("nobody is asked")?;
     assert!(
         says.starts_with("acts once, at ") && says.ends_with("without asking again"),
         "{says}"
@@ -273,9 +273,12 @@ async fn k35_the_card_of_a_job_says_that_nobody_is_asked_again() -> TestResult {
         summary,
         format!("once: true\nschedule: 30 12 * * *\ntask: {task}")
     );
+    // The expression is for programs, and the time for people.
+    assert!(says.contains(&labels["schedule"]), "{says} {labels:?}");
     let chinese = Lang::Zh.scope(|| card("喝水", false));
-    let (says, _) = chinese.ok_or("nobody is asked")?;
+    let (says, _, labels) = chinese.ok_or("nobody is asked")?;
     assert!(says.contains("反复执行，届时不再询问"), "{says}");
+    assert_eq!(labels["schedule"], "每天 12:30");
     Ok(())
 }
 

@@ -1,4 +1,5 @@
 use fugato::{
+    cron::{Job, LIST},
     memory::FoundNote,
     state::{Message, Millis, ToolCall, ToolStatus},
 };
@@ -151,6 +152,12 @@ impl TurnState {
         self.uses
             .iter()
             .filter(|made| made.status == ToolStatus::Ok)
+    }
+
+    /// Returns the jobs as they were listed last in this turn; none if they were not listed.
+    pub fn listed_jobs(&self) -> Option<Vec<Job>> {
+        let listed = self.done().filter(|made| made.call.name == LIST).last()?;
+        serde_json::from_value(listed.data.get("jobs")?.clone()).ok()
     }
 
     /// Returns the last attempt of each call that failed. The attempts of a call are adjacent.

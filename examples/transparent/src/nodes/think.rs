@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, EventKind, Node, Outcome,
+    cron::CANCEL,
     llm::Contract,
     prompt::{Stage, one_of},
     state::say,
@@ -16,6 +17,7 @@ use crate::{
     intent::either,
     plan::{TurnStep, TurnStepKind, filled, no_query, no_tool},
     prompts, rules,
+    tools::list_first,
 };
 
 /// The node that decides the next move once.
@@ -174,6 +176,9 @@ fn contract(tools: &[String], turn: &TurnState, limits: TurnLimits) -> Contract<
             NextStep::UseTool if !tools.contains(&decision.name) => {
                 let allowed = one_of(tools.iter().map(String::as_str));
                 objections.push("/name", no_tool(&decision.name, &allowed));
+            }
+            NextStep::UseTool if decision.name == CANCEL && turn.listed_jobs().is_none() => {
+                objections.push("/name", list_first());
             }
             NextStep::UseTool => {
                 let params = Value::Object(decision.params.clone());

@@ -498,13 +498,33 @@ fn trn_8_a_card_says_what_it_does_in_words_of_its_language() {
             "remind me tomorrow at 9 to call Anna",
             [
                 "] Set a reminder or a job\n",
-                "▌ only once: yes\n",
+                "▌ only once: yes\n▌ when: 2",
                 "▌ what: call Anna\n",
             ],
         ),
         (
             "明天9点提醒我打电话",
-            ["] 设置提醒或任务\n", "▌ 只做一次: 是\n", "▌ 内容: 打电话\n"],
+            [
+                "] 设置提醒或任务\n",
+                "▌ 只做一次: 是\n▌ 时间: 2",
+                "▌ 内容: 打电话\n",
+            ],
+        ),
+        (
+            "every weekday at 8:30 remind me of the stand-up",
+            [
+                "] Set a reminder or a job\n",
+                "▌ when: at 08:30, on Monday, Tuesday, Wednesday, Thursday, and Friday\n",
+                "",
+            ],
+        ),
+        (
+            "每周一早上9点提醒我交周报",
+            [
+                "] 设置提醒或任务\n",
+                "▌ 时间: 09:00，周一\n",
+                "▌ 内容: 交周报\n",
+            ],
         ),
         (
             "notify me: hello",
@@ -514,7 +534,66 @@ fn trn_8_a_card_says_what_it_does_in_words_of_its_language() {
     ] {
         let asked = program().run(&["say", words]).told();
         assert_contains(&asked, card);
-        assert_lacks(&asked, ["cron_job", "] notify"]);
+        assert_lacks(&asked, ["cron", "] notify", "schedule", " * "]);
+    }
+}
+
+/// A cancellation has only the id of a job: its card says what the job does, and when.
+#[test]
+fn trn_8_the_card_of_a_cancellation_says_what_would_not_be_done() {
+    for (wish, cancel, card, done) in [
+        (
+            "remind me tomorrow at 9 to call Anna",
+            "cancel the reminder to call Anna",
+            [
+                "] Cancel a reminder or a job\n▌ ends it: it would be done next at 2",
+                " 09:00:00 (once)\n▌ what: call Anna\n",
+            ],
+            "call Anna",
+        ),
+        (
+            "每周一早上9点提醒我交周报",
+            "取消交周报的提醒",
+            [
+                "] 取消提醒或任务\n▌ 取消后不再执行：原定下次执行时间为 2",
+                " 09:00:00（09:00，周一）\n▌ 内容: 交周报\n",
+            ],
+            "交周报",
+        ),
+    ] {
+        // By rules, and with a model that knows the job only by its id.
+        for scripted in [false, true] {
+            let program = program();
+            let made = program.run(&["say", "--yes", wish]).told();
+            let (_, id) = made.split_once("job-").expect("a job");
+            let id = format!("job-{}", id.get(..8).expect("an id"));
+            let asks = ["--thread", "other", "say", cancel];
+            let call = |name: &str, params: Value| use_tool(name, &params);
+            let gone = call("cancel_cron_job", json!({ "id": id }));
+            let model = model([
+                intent("execute"),
+                gone.clone(),
+                call("list_cron_jobs", json!({})),
+                gone,
+                finish(),
+                "Hm.".to_owned(),
+            ]);
+            let asked = if scripted {
+                model.run(&program, &asks)
+            } else {
+                program.run(&asks).told()
+            };
+            assert_contains(&asked, card);
+            let (_, shown) = asked.split_once("▌").expect("a card");
+            assert_lacks(shown, &*id);
+            let list = || program.run(&["say", "list my reminders"]).told();
+            assert_contains(&list(), done);
+            let (_, code) = asked.rsplit_once("--card ").expect("a card waits");
+            let yes = format!("yes {}", code.get(..4).expect("a code"));
+            let told = program.run(&["--thread", "other", "say", &yes]).told();
+            assert_contains(&told, done);
+            assert_lacks(&list(), done);
+        }
     }
 }
 
