@@ -140,13 +140,35 @@ impl TestProgram {
     /// if this machine lets nobody mount it. (Modes alone deny root nothing.)
     #[track_caller]
     pub fn read_only(&self, args: &[&str]) -> Option<FinishedProgram> {
-        const CANNOT: i32 = 99;
         const MOUNTED: &str = r#"mount --bind -o ro . . && cd "$PWD" || exit 99
             touch written 2>/dev/null && exit 99
             exec "$0" "$@""#;
+        self.mounted(MOUNTED, args)
+    }
+
+    /// Returns the result of a script of `sh`, in which `"$0"` is the program. It runs in a folder with
+    /// this much space, in KiB, that is gone afterwards; none if this machine lets nobody mount one.
+    #[track_caller]
+    pub fn on_small_disk(&self, kib: u32, script: &str) -> Option<FinishedProgram> {
+        let mount = format!("mount -t tmpfs -o size={kib}k none . && cd \"$PWD\" || exit 99\n");
+        self.mounted(&(mount + script), &[])
+    }
+
+    /// Returns the result of a script of `sh` in which `"$0" "$@"` is a run, and which may mount, as
+    /// root or as the root of a namespace; none if it ends with the status 99 as both.
+    #[track_caller]
+    fn mounted(&self, script: &str, args: &[&str]) -> Option<FinishedProgram> {
+        let namespaces: [&[&str]; 2] = [&["--mount"], &["--user", "--map-root-user", "--mount"]];
+        let mut ran = namespaces.iter().map(|it| self.unshared(it, script, args));
+        ran.find_map(|ran| ran)
+    }
+
+    #[track_caller]
+    fn unshared(&self, flags: &[&str], script: &str, args: &[&str]) -> Option<FinishedProgram> {
+        const CANNOT: i32 = 99;
         let own = self.command(args);
         let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", MOUNTED]);
+        command.args(flags).args(["sh", "-c", script]);
         command.arg(own.get_program()).args(own.get_args());
         command.current_dir(self.folder()).stdin(Stdio::null());
         command.envs(self.env.iter().copied());

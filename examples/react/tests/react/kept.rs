@@ -216,3 +216,57 @@ fn a_backup_that_is_killed_leaves_no_copy_and_harms_nothing() {
     let head = futures::executor::block_on(copy.head(&large)).unwrap();
     assert_eq!(head.map(|head| head.seq), Some(60));
 }
+
+/// Writes a file on a disk with less and less space, and then on one that has some again. What each
+/// step says stands below a line with its name and its status.
+const FILLED: &str = r#"
+step() { name=$1; shift; said=$("$0" "$@" 2>&1); printf '@@ %s %s\n%s\n' "$name" "$?" "$said"; }
+step first say --yes 'write first.md: tea'
+for free in 1024 256 128 64 48 32 24 16 12 8 4 0; do
+  left=$(df -Pk . | awk 'NR == 2 { print $4 }')
+  head -c "$(( (left > free ? left - free : 0) * 1024 ))" /dev/zero >filler
+  step "$free" --thread "of $free" say --yes "写入 f$free.md：牛奶"
+  rm filler
+done
+step again --thread 'of 0' say --yes 'write again.md: milk'
+step check check
+for file in react-data/files/*; do printf '@@ %s 0\n%s\n' "${file##*/}" "$(cat "$file")"; done
+"#;
+
+/// On a full disk nothing is lost that was said to be done, what was not done is said, and with some
+/// space it goes on.
+#[test]
+fn a_full_disk_loses_nothing_that_was_said_to_be_done() {
+    let Some(ran) = program().on_small_disk(4096, FILLED) else {
+        servers::skipped("nobody may mount a small disk here");
+        return;
+    };
+    let steps = ran.out.split("@@ ").skip(1).map(|step| {
+        let (head, said) = step.split_once('\n').unwrap();
+        let (name, status) = head.rsplit_once(' ').unwrap();
+        (name, (status, said.trim()))
+    });
+    let steps: std::collections::BTreeMap<_, _> = steps.collect();
+    assert_eq!(steps["first.md"].1, "tea", "{ran:?}");
+    let (mut done, mut refused) = (0, 0);
+    for free in [1024, 256, 128, 64, 48, 32, 24, 16, 12, 8, 4, 0] {
+        let (status, said) = steps[&*free.to_string()];
+        let file = steps.get(&*format!("f{free}.md")).map(|(_, text)| *text);
+        if said.contains(&format!("已写入 f{free}.md")) {
+            assert_eq!((status, file), ("0", Some("牛奶")), "{free}: {said}");
+            done += 1;
+        } else {
+            let is_told = ["No space left", "disk is full", "磁盘已满", "空间不足"];
+            assert!(
+                is_told.iter().any(|told| said.contains(told)),
+                "{free}: {said}"
+            );
+            // A file that was not finished is not there.
+            assert!(matches!(file, None | Some("牛奶")), "{free}: {file:?}");
+            refused += 1;
+        }
+    }
+    assert!(done > 0 && refused > 0, "{ran:?}");
+    assert_eq!(steps["again.md"].1, "milk", "{ran:?}");
+    assert_eq!(steps["check"].0, "0", "{ran:?}");
+}
