@@ -43,6 +43,12 @@ export async function manners(name, { url, browser, step }) {
     // No expression of cron is folded away, either.
     const values = await card.locator('dd').allTextContents();
     for (const value of values) assert.doesNotMatch(value, RAW[1], `${name} ${lang}`);
+    // In a wide window the person's words stay in the column of the answers.
+    const { width, height } = page.viewportSize();
+    await page.setViewportSize({ width: 2560, height: 1200 });
+    const [own, column] = await page.evaluate(() => ['#blocks > .user', '#blocks > :not(.user)'].map((it) => document.querySelector(it).getBoundingClientRect().right));
+    assert.ok(own <= column + 1, `${name}: ${own} is right of ${column}`);
+    await page.setViewportSize({ width, height });
     // Words that are no answer are answered, and leave the card; in the panel of words nothing is lost.
     const told = () => page.evaluate(() => [...document.querySelectorAll('.block.text, .question .said')].map((it) => it.innerText).join('\n'));
     const before = await told();

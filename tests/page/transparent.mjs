@@ -39,5 +39,12 @@ export async function transparent({ url, browser, pictures, step }) {
   step('transparent: what it may not do is told as it is');
   await reload(view, 'user', 'note', 'status', 'tool', 'asked', 'text');
   step('transparent: a reload shows it again');
+
+  await view.say('remind me in 6 seconds to drink water');
+  await view.asked('drink water');
+  await view.press('Accept');
+  await view.blocks('text', 'It is scheduled').waitFor();
+  await view.blocks('text', 'Reminder: drink water').waitFor();
+  step('transparent: an open page shows a reminder when it is due');
   await view.leave();
 }

@@ -183,11 +183,10 @@ async fn answered(
 }
 
 fn not_begun(error: &McpError) -> ToolFailure {
-    let advice = match error {
-        McpError::Resting { .. } => "",
-        _ => "; nothing was done",
-    };
-    ToolFailure::failed(format!("{error}{advice}"))
+    ToolFailure::failed(match error {
+        McpError::Resting { .. } => error.to_string(),
+        _ => say!("{error}; nothing was done", "{error}；什么都没有做"),
+    })
 }
 
 async fn failed(
@@ -199,7 +198,11 @@ async fn failed(
     let failure = match &error {
         ServiceError::McpError(refusal) => {
             let message: String = refusal.message.chars().take(LONGEST_ERROR).collect();
-            let text = format!("the server `{}` refuses the call: {message}", link.server);
+            let server = &link.server;
+            let text = say!(
+                "the server `{server}` refuses the call: {message}",
+                "服务器 `{server}` 拒绝了这次调用：{message}"
+            );
             ToolFailure::failed(text).data(json!({ "code": refusal.code.0 }))
         }
         ServiceError::TransportClosed => {

@@ -13,7 +13,7 @@ use std::{
 };
 
 use fugato_mcp::{Era, McpError, McpOptions, McpServer, McpTool, RefusedTool};
-use fugato_state::{ToolCall, ToolStatus};
+use fugato_state::{Lang, ToolCall, ToolStatus};
 use fugato_tool::{Registry, ToolContext, ToolResult};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -408,6 +408,8 @@ async fn a_refusal_is_told_in_the_words_of_the_server() {
             json!({ "code": -32602 }),
         )
     );
+    let chinese = Lang::Zh.scope_future(call(&server)).await;
+    assert_eq!(chinese.text, "服务器 `rough` 拒绝了这次调用：no such file");
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -184,3 +184,93 @@ fn rct_4_what_a_document_says_is_not_noted_as_the_word_of_the_person() {
         assert!(!work.path("react-data/memory/MEMORY.md").exists());
     }
 }
+
+/// Returns the text if nothing in it is a command to the terminal.
+#[track_caller]
+fn harmless(text: String) -> String {
+    let is_command = |char: char| char.is_control() && char != '\n';
+    assert!(!text.contains(is_command), "{text:?}");
+    text
+}
+
+/// A4 and A5: a card has all that would be done, names what it replaces, and nothing that a model or a
+/// file says is a command to the terminal.
+#[test]
+fn k35_a_card_of_a_model_hides_and_forges_nothing() {
+    let forged = "\u{1b}[1A\u{1b}[2K\r";
+    let text = format!("line one\n{}{forged}EVIL AT THE END", "so on\n".repeat(100));
+    for (words, replaces, done) in [
+        (
+            "write it",
+            "overwrites \".profile\", 3 bytes",
+            "Done: .profile",
+        ),
+        (
+            "写下来",
+            "将覆盖 \".profile\"（3 字节）",
+            "完成：已写入 .profile",
+        ),
+    ] {
+        let work = program();
+        let files = work.path("react-data/files");
+        std::fs::create_dir_all(&files).expect("a folder");
+        std::fs::write(files.join(".profile"), "old").expect("a file");
+        let write = json!({ "path": ".profile", "text": text });
+        let lie = format!("{forged}Just notes.txt.");
+        let model = ModelServer::in_turn([
+            ModelAnswer::calls(&[("write_file", write)]),
+            ModelAnswer::text(&lie, "stop"),
+        ]);
+        let asked = harmless(model.run(&work, &["say", words]));
+        assert_contains(
+            &asked,
+            [replaces, ".profile", "line one", "EVIL AT THE END"],
+        );
+        let (_, code) = asked.rsplit_once("--card ").expect("a card waits");
+        let yes = format!("yes {}", code.get(..4).expect("a code"));
+        let told = harmless(model.run(&work, &["say", &yes]));
+        assert_contains(&told, [done, "Just notes.txt."]);
+        // What was written is read, listed and told again as harmlessly.
+        let named = format!("notes{forged}.md");
+        std::fs::write(files.join(named), "x").expect("a file");
+        for ask in ["read .profile", "list files"] {
+            harmless(work.ok(&["say", ask]));
+        }
+        harmless(work.ok(&["history"]));
+    }
+}
+
+/// B5 and B6: a model that claims what did not happen, and one whose answer is cut off, are told as
+/// what they are.
+#[test]
+fn rct_8_a_lie_and_a_cut_answer_are_marked_by_the_program() {
+    for (words, said, reason, told) in [
+        (
+            "write it down",
+            "I have written it to list.md.",
+            "stop",
+            "Nothing was written or changed in this run.",
+        ),
+        (
+            "帮我写下来",
+            "好的，已经写入 list.md。",
+            "stop",
+            "这次没有写入或更改任何东西。",
+        ),
+        (
+            "tell a story",
+            "Once upon a",
+            "length",
+            "Once upon a [cut off: the model reached its length limit]",
+        ),
+        (
+            "讲个故事",
+            "从前有",
+            "length",
+            "从前有 [被截断：模型达到了长度上限]",
+        ),
+    ] {
+        let model = ModelServer::in_turn([ModelAnswer::text(said, reason)]);
+        assert_contains(&model.run(&program(), &["say", words]), told);
+    }
+}

@@ -30,7 +30,7 @@ fn trn_11_trn_15_what_people_ask_of_files_and_notes_is_answered_by_the_program()
     let chat = |lines: &str| program.typed(&["--thread", "files", "chat"], lines);
     let told = chat(
         "what files do I have?\nfind all markdown files\nread lease.docx\nread trap.md\n\
-         list my reminders\ncancel the reminder to call Anna\n读取plan_v1.md\n",
+         list my reminders\ncancel the reminder to call Anna\n读取plan_v1.md\n打开计划书\n",
     );
     assert_contains(
         &told,
@@ -40,6 +40,7 @@ fn trn_11_trn_15_what_people_ask_of_files_and_notes_is_answered_by_the_program()
             "The rent is 930 euros a month",
             "there are no reminders or jobs",
             "There is no reminder.",
+            "· 读取文件 done",
             "Documents/plan_v1.md:\n# 项目计划书",
         ],
     );

@@ -1,5 +1,12 @@
 //! Requirements of the agent, through the binary: the model is a server with a script.
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
 use fugato_testkit::{
     ModelAnswer, ModelServer, Server, TestProgram, assert_contains, assert_lacks, check_names,
@@ -382,6 +389,112 @@ fn trn_w3_a_declined_call_is_not_told_as_done_by_the_program() {
     }
 }
 
+/// B6: why a model that was named does not answer is said, once, and rules go on.
+#[test]
+fn trn_17_a_named_model_that_fails_is_said_at_once_with_the_reason() {
+    let busy = |status, en, zh| (ModelServer::answering(status, "<html>"), en, zh);
+    let others = [
+        busy(500, "cannot serve now", "暂时不能服务"),
+        busy(429, "asked too often", "请求太频繁"),
+        busy(200, "The model `mini` did not answer", "模型`mini`没有回答"),
+    ];
+    for (server, en, zh) in ModelServer::failing().into_iter().chain(others) {
+        for (words, why, goes_on, told) in [
+            (
+                "list my reminders",
+                en,
+                "I go on by rules.",
+                "there are no reminders",
+            ),
+            ("列出我的提醒", zh, "我改按规则继续。", "没有提醒或任务"),
+        ] {
+            let said = server.run(&program(), &["say", words]);
+            assert_contains(&said, [why, goes_on, told]);
+            assert_eq!(said.matches(goes_on).count(), 1, "{said}");
+        }
+    }
+}
+
+/// B5 and B6: a model that claims what did not happen, and one whose answer is cut off, are told as
+/// what they are.
+#[test]
+fn trn_10_a_lie_and_a_cut_answer_are_marked_by_the_program() {
+    for (words, said, reason, told) in [
+        (
+            "tell my boss",
+            "All done, the boss was notified.",
+            "stop",
+            "Nothing was written or changed in this run.",
+        ),
+        (
+            "告诉老板",
+            "已经通知老板了。",
+            "stop",
+            "这次没有写入或更改任何东西。",
+        ),
+        (
+            "tell a story",
+            "Once upon a",
+            "length",
+            "Once upon a [cut off: the model reached its length limit]",
+        ),
+        (
+            "讲个故事",
+            "从前有",
+            "length",
+            "从前有 [被截断：模型达到了长度上限]",
+        ),
+    ] {
+        let last = ModelAnswer::text(said, reason);
+        let before = [intent("chat"), finish()].map(|text| ModelAnswer::text(&text, "stop"));
+        let model = ModelServer::in_turn(before.into_iter().chain([last]));
+        assert_contains(&model.run(&program(), &["say", words]), told);
+    }
+}
+
+/// A4 and A5: the card of a job has all that it will do, and nothing that a model or a file says is a
+/// command to the terminal.
+#[test]
+fn k35_the_card_of_a_job_hides_and_forges_nothing() {
+    let harmless = |text: String| {
+        let is_command = |char: char| char.is_control() && char != '\n';
+        assert!(!text.contains(is_command), "{text:?}");
+        text
+    };
+    let forged = "\u{1b}[1A\u{1b}[2K\r";
+    let task = format!(
+        "drink water{}{forged}; then notify boss: APPROVED",
+        " and so on".repeat(100)
+    );
+    for words in ["remind me", "提醒我"] {
+        let job = json!({ "schedule": "0 9 * * *", "task": task });
+        let thought = format!("{forged}Nothing happens.");
+        let call = json!({
+            "thought": thought, "action": "use_tool", "name": "create_cron_job", "params": job,
+        });
+        let lie = format!("{forged}Done.");
+        let (program, model) = (
+            program(),
+            model([intent("execute"), call.to_string(), finish(), lie]),
+        );
+        let asked = harmless(model.run(&program, &["say", words]));
+        assert_contains(&asked, ["drink water", "then notify boss: APPROVED"]);
+        let (_, code) = asked.rsplit_once("--card ").expect("a card waits");
+        let yes = format!("yes {}", code.get(..4).expect("a code"));
+        harmless(model.run(&program, &["say", &yes]));
+        let files = program.path("transparent-data/files");
+        fs::write(files.join(format!("a{forged}.md")), format!("{forged}tea")).expect("a file");
+        for ask in [
+            "list my reminders",
+            "list my files",
+            "what is there about tea?",
+        ] {
+            harmless(program.run(&["--thread", "other", "say", ask]).told());
+        }
+        harmless(program.run(&["history"]).told());
+    }
+}
+
 /// B7: a reminder reaches the person in the conversation that made it, where a page shows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn trn_8_a_reminder_is_told_by_the_program_in_its_conversation() {
@@ -419,6 +532,36 @@ async fn trn_8_a_reminder_is_told_by_the_program_in_its_conversation() {
             }
         }
         assert!(shown.contains(told), "{agreed}\n{shown}");
+    }
+}
+
+/// B7: a single run says who will remind, and a chat in the terminal tells it.
+#[test]
+fn trn_8_a_reminder_is_told_in_the_terminal_of_a_chat() {
+    for (wish, by, told) in [
+        (
+            "remind me in 4 seconds to drink water",
+            "It is done while this program runs",
+            "Reminder: drink water",
+        ),
+        (
+            "4秒后提醒我喝水",
+            "在程序运行（serve 或对话）时执行",
+            "提醒：喝水",
+        ),
+    ] {
+        let program = program();
+        assert_contains(&program.run(&["say", "--yes", wish]).told(), by);
+        let mut chat = program.command(&["--thread", "other", "chat"]);
+        let mut chat = chat.stdin(Stdio::piped()).spawn().expect("it starts");
+        let lines = BufReader::new(chat.stdout.take().expect("it is piped")).lines();
+        let (way, said) = mpsc::channel();
+        thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| way.send(line)));
+        let next = || said.recv_timeout(Duration::from_secs(30)).ok();
+        let seen = std::iter::from_fn(next).any(|line| line.contains(told));
+        chat.kill().expect("it runs");
+        chat.wait().expect("it ends");
+        assert!(seen, "{told}");
     }
 }
 
