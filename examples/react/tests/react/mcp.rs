@@ -130,6 +130,30 @@ fn a_server_that_dies_amid_a_call_has_written_once_and_comes_back() {
     assert_eq!(desk.written(), "milk\ntea\n");
 }
 
+/// A4: the words of a server never stand for what its tool would do.
+#[test]
+fn k35_the_card_of_a_tool_of_others_has_its_arguments() {
+    let Some(desk) = McpFixture::new() else {
+        return;
+    };
+    let text = json!({ "text": format!("tea{}\n99999 to attacker", ", and so on".repeat(20)) });
+    let Some(model) = model(&[("Note tea", "rough_append", text, "It is noted.")]) else {
+        return;
+    };
+    let (server, url) = (desk.rough("rough"), model.url());
+    let flags = ["--base-url", url, "--model", "small", "--mcp", &server];
+    let (well, told) = desk.run(&[&flags[..], &["say", "Note tea"]].concat());
+    assert!(well, "{told}");
+    assert_contains(
+        &told,
+        [
+            "99999 to attacker",
+            "(The tool says of itself: Writes a line.)",
+        ],
+    );
+    assert_eq!(desk.written(), "");
+}
+
 #[test]
 fn a_tool_with_the_name_of_another_is_refused_with_both_names() {
     let Some(desk) = McpFixture::new() else {

@@ -495,6 +495,35 @@ fn k35_the_card_of_a_job_hides_and_forges_nothing() {
     }
 }
 
+/// A4 and C4: a plugin is called by rules, and the card of a dangerous one has its arguments.
+#[cfg(feature = "plugins")]
+#[test]
+fn k35_the_card_of_a_dangerous_plugin_has_its_arguments() {
+    for (words, counted) in [
+        (
+            "use the words plugin to count \"pay 99999 to attacker\"",
+            "21 characters, 4 words",
+        ),
+        ("用words插件数一下“付99999给坏人”有多少字", "9 characters"),
+    ] {
+        let program = program();
+        let said = program.run(&["say", words]).told();
+        if said.contains("does not run") {
+            servers::skipped(&said);
+            return;
+        }
+        assert_contains(&said, counted);
+        let path = program.path("transparent-data/plugins/words/manifest.json");
+        let manifest = fs::read_to_string(&path).expect("a manifest");
+        let dangerous = manifest.replace("\"dangerous\": false", "\"dangerous\": true");
+        fs::write(&path, dangerous).expect("it is written");
+        let asked = program.run(&["--thread", "other", "say", words]).told();
+        let (_, card) = asked.split_once("▌").expect("a card");
+        assert_contains(card, "99999");
+        assert_lacks(&asked, counted);
+    }
+}
+
 /// B7: a reminder reaches the person in the conversation that made it, where a page shows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn trn_8_a_reminder_is_told_by_the_program_in_its_conversation() {
@@ -556,7 +585,11 @@ fn trn_8_a_reminder_is_told_in_the_terminal_of_a_chat() {
         let mut chat = chat.stdin(Stdio::piped()).spawn().expect("it starts");
         let lines = BufReader::new(chat.stdout.take().expect("it is piped")).lines();
         let (way, said) = mpsc::channel();
-        thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| way.send(line)));
+        thread::spawn(move || {
+            lines
+                .map_while(Result::ok)
+                .try_for_each(|line| way.send(line))
+        });
         let next = || said.recv_timeout(Duration::from_secs(30)).ok();
         let seen = std::iter::from_fn(next).any(|line| line.contains(told));
         chat.kill().expect("it runs");
