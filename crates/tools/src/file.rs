@@ -14,6 +14,16 @@ pub use sandbox::{Sandbox, SandboxError};
 pub use search::{SearchFiles, SearchFilesArgs};
 pub use write::{WriteFile, WriteFileArgs};
 
+/// Returns a path for a line of a list: in quotation marks if it could end the line or hide a part of
+/// itself.
+fn listed(path: &str) -> String {
+    if path.contains(char::is_control) {
+        format!("{path:?}")
+    } else {
+        path.to_owned()
+    }
+}
+
 /// Works on files in a thread of its own, in the language that is spoken now.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,

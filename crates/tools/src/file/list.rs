@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Sandbox, SandboxError, blocking};
+use super::{Sandbox, SandboxError, blocking, listed};
 
 /// The number of entries that are visited.
 const MOST_SEEN: usize = 5_000;
@@ -127,28 +127,33 @@ pub(super) struct Listing {
     cut: bool,
 }
 
-fn output<U>(listed: &Listing) -> ToolOutput<U> {
+fn output<U>(listing: &Listing) -> ToolOutput<U> {
     let line = |file: &FoundFile| match &file.line {
-        Some(line) => format!("- {}: {line}", file.path),
-        None => format!("- {}", file.path),
+        Some(line) => format!("- {}: {line}", listed(&file.path)),
+        None => format!("- {}", listed(&file.path)),
     };
-    let mut text = match listed.found.len() {
+    let mut text = match listing.found.len() {
         0 => say!("no file matches", "没有符合的文件"),
-        _ => listed.found.iter().map(line).collect::<Vec<_>>().join("\n"),
+        _ => listing
+            .found
+            .iter()
+            .map(line)
+            .collect::<Vec<_>>()
+            .join("\n"),
     };
-    if listed.cut {
+    if listing.cut {
         text.push_str(&say!(
             "\nThere are more; ask for a folder or a narrower pattern.",
             "\n还有更多；请指明文件夹，或缩小范围。"
         ));
     }
-    let files = listed.found.iter().map(|file| {
+    let files = listing.found.iter().map(|file| {
         json!({ "path": file.path, "bytes": file.bytes, "changed": file.changed.and_then(seconds), "line": file.line })
     });
     let files: Vec<_> = files.collect();
     ToolOutput::new(text)
         .summary(say!("{} files", "{} 个文件", files.len()))
-        .data(json!({ "files": files, "complete": !listed.cut }))
+        .data(json!({ "files": files, "complete": !listing.cut }))
 }
 
 /// Returns the seconds since the Unix epoch.

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{
     Sandbox, blocking,
     list::{ListFilesArgs, list},
+    listed,
 };
 
 /// The number of files whose text is searched, the newest ones.
@@ -73,7 +74,8 @@ impl<S: Sync, U> Tool<S, U> for SearchFiles {
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let sandbox = self.sandbox.clone();
         let found = blocking(move || search(&sandbox, &args)).await??;
-        let line = |file: &TextMatch| format!("- {}: {}", file.path, file.lines.join(" … "));
+        let line =
+            |file: &TextMatch| format!("- {}: {}", listed(&file.path), file.lines.join(" … "));
         let text = match found.len() {
             0 => say!("no file says anything about it", "没有文件提到它"),
             _ => found.iter().map(line).collect::<Vec<_>>().join("\n"),

@@ -60,6 +60,14 @@ fn desk() -> FileState {
 }
 
 #[tokio::test]
+async fn a_name_forges_no_other_line_of_a_list() {
+    let desk = FileState::new(&[("a\n- b.md", "x")]);
+    let listed = desk.call("list_files", json!({})).await;
+    assert_eq!(listed.text, "- \"a\\n- b.md\"");
+    assert_eq!(desk.paths(json!({})).await, ["a\n- b.md"]);
+}
+
+#[tokio::test]
 async fn trn_8_files_are_found_by_name_text_and_age() {
     let desk = desk();
     let wanted = json!({ "path": "~/Documents", "pattern": ".*(计划书|proposal).*" });
