@@ -26,12 +26,14 @@ const MOST: usize = 50;
 /// The largest number of lists of conversations that are read.
 const LISTS: usize = 20;
 
-/// Returns the conversation that waits with the card or question which the client repeats as the
-/// assistant's last message; none if it repeats none, or if several wait with the same words.
+/// Returns the conversation that waits with the card or question which the client repeats among the
+/// assistant's messages; none if it repeats none, or if several wait with the same words. Of several the
+/// one that was shown last is meant.
 ///
 /// A client of OpenAI's protocol knows no conversation, and sends all that was said along. Its person
-/// answers what was shown there. A card has a code of its own; a question may be asked in any
-/// conversation, so it is that of the thread only if the client repeats what was said there, too.
+/// answers what was shown there. A card has a code of its own, and waits while other words are said; a
+/// question may be asked in any conversation, so it is that of the thread only if it was shown last, and
+/// if the client repeats what was said there, too.
 pub(crate) async fn conversation(
     office: &AppState,
     caller: &Caller,
@@ -39,9 +41,10 @@ pub(crate) async fn conversation(
 ) -> ApiResult<Option<Address>> {
     let messages = request.get("messages").and_then(Value::as_array);
     let messages = messages.map_or(&[][..], Vec::as_slice);
-    let Some(shown) = last_of_the_assistant(messages) else {
+    if last_of_the_assistant(messages).is_none() {
         return Ok(None);
-    };
+    }
+    let shown: Vec<String> = said_by("assistant", messages).collect();
     let Some(threads) = office.agent.admin() else {
         return Ok(None);
     };
@@ -66,7 +69,7 @@ pub(crate) async fn conversation(
             break;
         }
     }
-    let mut meant = None;
+    let (mut last, mut meant) = (0, None);
     for thread in waiting.iter().rev() {
         let name = thread.as_str().get(begins..).unwrap_or_default();
         let Ok(to) = office.find(caller, name, ThreadAccess::Write).await else {
@@ -75,40 +78,38 @@ pub(crate) async fn conversation(
         let ThreadStatus::Waiting(open) = office.agent.standing(&to.thread).await? else {
             continue;
         };
-        let is_meant = match open.iter().filter_map(|asked| repeats(&shown, asked)).max() {
-            Some(Evidence::Card) => true,
-            Some(Evidence::Question) => is_repeated(office, &to, messages).await?,
-            None => false,
+        let shown = open.iter().filter_map(|asked| place(&shown, asked)).max();
+        let Some((at, is_card)) = shown.filter(|(at, _)| *at >= last) else {
+            continue;
         };
-        if is_meant {
-            if meant.is_some() {
-                return Ok(None);
-            }
-            meant = Some(to);
+        if is_card || is_repeated(office, &to, messages).await? {
+            meant = (at > last).then_some(to);
+            last = at;
         }
     }
     Ok(meant)
 }
 
-/// What a message shows of a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Evidence {
-    /// It ends with the text of a question, which others may be asked as well.
-    Question,
-    /// It has the text of an approval, whose code no other one has.
-    Card,
+/// Returns the texts of the messages of a role, oldest first.
+fn said_by<'m>(role: &'m str, messages: &'m [Value]) -> impl Iterator<Item = String> + 'm {
+    let is_of = move |message: &&Value| message.get("role").and_then(Value::as_str) == Some(role);
+    messages.iter().filter(is_of).map(incoming::words)
 }
 
-fn repeats(shown: &str, asked: &Interrupt) -> Option<Evidence> {
+/// Returns the number, from 1, of the last message that has the text of an approval, whose code no other
+/// one has, and true; or that of the last of all, if it ends with the text of a question.
+fn place(shown: &[String], asked: &Interrupt) -> Option<(usize, bool)> {
     let text = card_text(asked);
     let text = text.trim();
-    let is_approval = asked.question.digest.is_some();
-    match text {
-        "" => None,
-        text if is_approval && shown.contains(text) => Some(Evidence::Card),
-        text if !is_approval && shown.trim_end().ends_with(text) => Some(Evidence::Question),
-        _ => None,
+    if text.is_empty() {
+        return None;
     }
+    if asked.question.digest.is_some() {
+        let at = shown.iter().rposition(|shown| shown.contains(text))?;
+        return Some((at + 1, true));
+    }
+    let is_last = shown.last()?.trim_end().ends_with(text);
+    is_last.then_some((shown.len(), false))
 }
 
 /// Returns true if the client repeats all that the person has said in a thread, in the order in which
@@ -125,10 +126,7 @@ async fn is_repeated(office: &AppState, to: &Address, messages: &[Value]) -> Api
     let own: Vec<_> = own.collect();
     // The last message answers.
     let before = messages.split_last().map_or(&[][..], |(_, before)| before);
-    let mut said = before
-        .iter()
-        .filter(|message| message.get("role").and_then(Value::as_str) == Some("user"))
-        .map(incoming::words);
+    let mut said = said_by("user", before);
     let repeated = |text: &String| said.any(|said| said.trim() == text.trim());
     Ok(!own.is_empty() && own.iter().all(repeated))
 }

@@ -89,6 +89,8 @@ pub fn check_stock_client(program: &TestProgram, cards: &[(&str, &str)]) {
         // The other client's card is declined, and its code is no answer to this one.
         let told = no.say(&format!("no {}", code(&other)));
         assert_lacks(&told, *done);
+        // The card waits while something else is said.
+        assert_lacks(&yes.say("What is that?"), *done);
         let told = yes.say(&format!("yes {}", code(&card)));
         assert_contains(&told, *done);
         // The same request again does nothing: no card waits that it could answer.
