@@ -255,6 +255,42 @@ fn trn_9_trn_t2_trn_w1_a_call_that_fails_is_corrected_by_a_model_and_succeeds() 
     }
 }
 
+/// A model that calls what there is not, or with arguments that no tool has, is told so and goes on.
+#[test]
+fn trn_9_tools_and_arguments_that_there_are_not_are_named_to_the_model() {
+    for (wish, hammer, colour, answer) in [
+        (
+            "read the plan",
+            "no tool \"hammer\"",
+            "no argument `colour`",
+            "First research.",
+        ),
+        (
+            "读一下计划",
+            "没有工具 \"hammer\"",
+            "没有参数 `colour`",
+            "先调研。",
+        ),
+    ] {
+        let mended = json!({ "params": { "path": "Documents/plan_v1.md" } });
+        let model = model([
+            intent("execute"),
+            use_tool("hammer", &json!({ "path": "/etc/passwd" })),
+            use_tool("read_file", &json!({ "colour": 1 })),
+            mended.to_string(),
+            finish(),
+            answer.to_owned(),
+        ]);
+        let told = model.run(&program(), &["say", wish]);
+        assert_contains(&told, answer);
+        assert_lacks(&told, "root:");
+        let prompts = model.prompts();
+        assert_contains(&prompts[2], [hammer, "list_files"]);
+        assert_contains(&prompts[3], colour);
+        assert_contains(&prompts[5], "调研");
+    }
+}
+
 #[test]
 fn trn_t3_attempts_are_used_up_and_the_answer_is_honest() {
     for (wish, told) in [
