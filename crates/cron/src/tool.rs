@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use fugato_state::{Lang, say};
+use fugato_state::say;
 use fugato_tool::{
     ConfirmCard, EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec,
 };

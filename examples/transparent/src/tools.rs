@@ -129,9 +129,11 @@ fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &AgentState) -> Verdict {
     Verdict::Allow
 }
 
-/// Judges a call by the person's lists. A job's notification was confirmed when the job was made.
+/// Judges a call by the person's lists. That a job notifies, or cancels another one, was agreed to when
+/// it was made.
 fn listed(lists: &ToolLists, call: &GatedCall<'_>, agent: &AgentState) -> Verdict {
-    let agreed = agent.turn.request.job.is_some() && call.spec.name == NOTIFY;
+    let is_of_job = [NOTIFY, CANCEL].contains(&&*call.spec.name);
+    let agreed = agent.turn.request.job.is_some() && is_of_job;
     match lists.judge(call, agent) {
         Verdict::NeedConfirm(_) if agreed => Verdict::Allow,
         verdict => verdict,

@@ -40,8 +40,8 @@ fn trn_11_trn_15_what_people_ask_of_files_and_notes_is_answered_by_the_program()
             "The rent is 930 euros a month",
             "there are no reminders or jobs",
             "There is no reminder.",
-            "· 读取文件 done",
             "Documents/plan_v1.md:\n# 项目计划书",
+            "Documents/draft.docx:\n项目计划书（初稿）",
         ],
     );
     // A typing error does not hide a note, and what a document said is no word of the person.

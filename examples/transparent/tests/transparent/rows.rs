@@ -619,7 +619,8 @@ fn trn_8_a_reminder_is_told_in_the_terminal_of_a_chat() {
         assert_contains(&program.run(&["say", "--yes", wish]).told(), by);
         let mut chat = program.command(&["--thread", "other", "chat"]);
         let mut chat = chat.stdin(Stdio::piped()).spawn().expect("it starts");
-        let lines = BufReader::new(chat.stdout.take().expect("it is piped")).lines();
+        // What comes amid a conversation is no answer in it.
+        let lines = BufReader::new(chat.stderr.take().expect("it is piped")).lines();
         let (way, said) = mpsc::channel();
         thread::spawn(move || {
             lines

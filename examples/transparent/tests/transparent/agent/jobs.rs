@@ -74,7 +74,8 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
     let id = &made[0].id;
     let listed = again.say("有哪些定时任务").await.answer();
     assert_contains(&listed, [id.as_str(), "喝水"]);
-    let cancelled = again.say(&format!("取消任务 {id}")).await.answer();
+    again.say(&format!("取消任务 {id}")).await;
+    let cancelled = again.approve().await.answer();
     assert_contains(&cancelled, "已取消");
     assert!(jobs(&again).await.is_empty());
     let missing = again.say(&format!("cancel job {id}")).await.answer();
