@@ -441,12 +441,12 @@ impl fmt::Display for RunErrorKind {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(thread) = &self.thread {
-            write!(
-                f,
+            f.write_str(&say!(
                 "thread {:?}, after {} steps: ",
+                "对话 {:?}，在 {} 步之后：",
                 thread.as_str(),
                 self.step
-            )?;
+            ))?;
         }
         self.kind.fmt(f)
     }

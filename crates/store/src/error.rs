@@ -1,6 +1,6 @@
 use std::{error::Error, fmt};
 
-use fugato_state::{Millis, Seq, ThreadId, iso_8601};
+use fugato_state::{Millis, Seq, ThreadId, iso_8601, say};
 
 use crate::{DocKey, Fence, Namespace, Version};
 
@@ -117,14 +117,16 @@ impl StoreError {
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {}", self.operation)?;
+        let operation = self.operation;
+        f.write_str(&say!("cannot {operation}", "操作 {operation} 没有成功"))?;
         if let Some(thread) = &self.thread {
-            write!(f, " thread {:?}", thread.as_str())?;
+            let thread = thread.as_str();
+            f.write_str(&say!(" thread {thread:?}", "，对话 {thread:?}"))?;
         }
         if let Some((space, key)) = &self.document {
             write!(f, " document {:?} of {space}", key.as_str())?;
         }
-        f.write_str(": ")?;
+        f.write_str(&say!(": ", "："))?;
         match &self.kind {
             StoreErrorKind::Conflict { head, fence } => {
                 write!(
@@ -139,7 +141,9 @@ impl fmt::Display for StoreError {
             StoreErrorKind::Busy { owner, until } => {
                 write!(f, "{owner} holds its lease until {}", iso_8601(*until))
             }
-            StoreErrorKind::LeaseLost => f.write_str("the lease is no longer held"),
+            StoreErrorKind::LeaseLost => {
+                f.write_str(&say!("the lease is no longer held", "租约已经失效"))
+            }
             StoreErrorKind::NotFound => f.write_str("there is no such thread or position"),
             StoreErrorKind::Compacted { base } => {
                 write!(f, "records up to {base} were compacted away")
@@ -150,9 +154,11 @@ impl fmt::Display for StoreError {
             StoreErrorKind::Invalid(what) => write!(f, "invalid request: {what}"),
             StoreErrorKind::Corrupt(what) => write!(f, "unreadable: {what}"),
             StoreErrorKind::Unsupported => f.write_str("this store has nothing for it"),
-            StoreErrorKind::Full => f.write_str("no space is left"),
-            StoreErrorKind::Unavailable => f.write_str("the store did not answer"),
-            StoreErrorKind::Other => f.write_str("the store failed"),
+            StoreErrorKind::Full => f.write_str(&say!("no space is left", "磁盘空间不足")),
+            StoreErrorKind::Unavailable => {
+                f.write_str(&say!("the store did not answer", "存储没有回应"))
+            }
+            StoreErrorKind::Other => f.write_str(&say!("the store failed", "存储出错了")),
         }
     }
 }

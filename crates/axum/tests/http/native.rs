@@ -218,7 +218,10 @@ async fn a_graph_is_drawn_with_the_names_that_events_use() {
     let graph = LetterServer::open().client().get("/graph").await.json();
     assert_eq!(
         (&graph["name"], &graph["nodes"]),
-        (&json!("clerk"), &json!(["think", "confirm", "seal"]))
+        (
+            &json!("clerk"),
+            &json!(["think", "confirm", "seal", "which"])
+        )
     );
     assert!(
         graph["mermaid"]

@@ -56,7 +56,7 @@ impl State for LetterState {
 /// Thinks, asks and places. `talk` asks nothing; `slow` waits in the middle of its words until the
 /// gate lets it go on; `long` takes nine steps, each through the gate; `many` takes many, and says
 /// something in each; `fail` fails; `sealed` asks for an approval with a digest; `nonsense` is
-/// refused, and `instead` replaces the open question.
+/// refused, and `instead` replaces the open question; `whichever` asks a question that approves nothing.
 pub(crate) struct LetterAgent {
     runner: Runner<LetterState>,
 }
@@ -114,6 +114,14 @@ async fn seal(cx: Context<LetterState>) -> Result<Outcome<Change>, BoxError> {
     Ok(Outcome::ask(question))
 }
 
+/// Asks a question in words, which has no digest.
+async fn which(cx: Context<LetterState>) -> Result<Outcome<Change>, BoxError> {
+    Ok(match cx.answer::<String>("day")? {
+        Some(_) => Outcome::done([Change::Stepped]),
+        None => Outcome::ask(Question::new::<String>("day", json!("Which day?"))),
+    })
+}
+
 /// More steps than events wait for one reader.
 pub(crate) const MANY: u32 = 1500;
 
@@ -129,21 +137,29 @@ fn graph(gate: Arc<Semaphore>) -> Graph<LetterState> {
             |_, placed: bool| Change::Judged(placed),
         )
         .node("seal", seal)
-        .branch("think", ["think", "confirm", "seal", END], |desk| {
-            let steps = [("long", 9), ("many", MANY)];
-            let steps = steps.iter().find(|(word, _)| desk.wish.contains(word));
-            if steps.is_some_and(|(_, steps)| desk.steps < *steps) {
-                "think"
-            } else if steps.is_some() || desk.wish.contains("talk") {
-                END
-            } else if desk.wish.contains("sealed") {
-                "seal"
-            } else {
-                "confirm"
-            }
-        })
+        .node("which", which)
+        .branch(
+            "think",
+            ["think", "confirm", "seal", "which", END],
+            |desk| {
+                let steps = [("long", 9), ("many", MANY)];
+                let steps = steps.iter().find(|(word, _)| desk.wish.contains(word));
+                if steps.is_some_and(|(_, steps)| desk.steps < *steps) {
+                    "think"
+                } else if steps.is_some() || desk.wish.contains("talk") {
+                    END
+                } else if desk.wish.contains("sealed") {
+                    "seal"
+                } else if desk.wish.contains("whichever") {
+                    "which"
+                } else {
+                    "confirm"
+                }
+            },
+        )
         .edge("confirm", END)
         .edge("seal", END)
+        .edge("which", END)
         .output(|desk| {
             let output = match desk.placed {
                 Some(true) => "placed",
