@@ -1,4 +1,4 @@
-use std::{future::Future, marker::PhantomData, sync::Arc, time::Duration};
+use std::{collections::HashSet, future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
 use fugato_state::{JsonType, Millis, State};
 use serde::Serialize;
@@ -484,11 +484,11 @@ pub(crate) fn edges<S: State>(
     names: &Names,
     guard: Option<NodeIx>,
 ) -> Vec<Edge> {
-    let mut edges: Vec<Edge> = vec![];
+    let (mut edges, mut seen) = (vec![], HashSet::new());
     let mut push = |from: &String, to: Option<NodeIx>, kind| {
         if let Some(from) = names.find(from) {
             let edge = Edge { from, to, kind };
-            if !edges.contains(&edge) {
+            if seen.insert((from, to, kind)) {
                 edges.push(edge);
             }
         }

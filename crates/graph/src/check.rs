@@ -1,5 +1,5 @@
 //! The checks of a graph before anything runs on it, so that no run ends as success by accident.
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use fugato_state::State;
 
@@ -229,50 +229,68 @@ fn check_ways<S: State>(
             _ => {}
         }
     }
+    let touched = touched(&builder.ways);
     for (name, work) in &builder.nodes {
-        let plain = builder.ways.iter().filter(|way| match way {
-            OutgoingSpec::Edge { from, .. } => from == name,
-            OutgoingSpec::Join { from, .. } => from.contains(name),
-            _ => false,
-        });
-        let choices = builder.ways.iter().filter(|way| match way {
-            OutgoingSpec::Branch { from, .. } | OutgoingSpec::Scatter { from, .. } => from == name,
-            _ => false,
-        });
-        let (plain, choices) = (plain.count(), choices.count());
-        match (plain, choices) {
+        let here = touched.get(name.as_str()).copied().unwrap_or_default();
+        match (here.plain, here.choices) {
             (0, 0) => problems.push(BuildIssue::DeadEnd(name.clone())),
             (_, 0) | (0, 1) => {}
             _ => problems.push(BuildIssue::MixedWays(name.clone())),
         }
-        check_worker(builder, guards, (name, work), choices > 0, problems);
+        if !here.scattered {
+            continue;
+        }
+        if here.choices > 0 {
+            problems.push(BuildIssue::BranchingWorker(name.clone()));
+        }
+        let entered = here.entered || guards.contains(name) || builder.start == *name;
+        if entered || matches!(work, NodeWork::Pause(_)) {
+            problems.push(BuildIssue::SharedWorker(name.clone()));
+        }
     }
 }
 
-fn check_worker<S: State>(
-    builder: &GraphBuilder<S>,
-    guards: &[String],
-    (name, work): (&String, &NodeWork<S>),
-    chooses: bool,
-    problems: &mut Vec<BuildIssue>,
-) {
-    let scattered =
-        |way: &OutgoingSpec<S>| matches!(way, OutgoingSpec::Scatter { to, .. } if to == name);
-    if !builder.ways.iter().any(scattered) {
-        return;
+/// The ways out of a node and into it.
+#[derive(Clone, Copy, Default)]
+struct Touched {
+    /// The edges and joins that begin there.
+    plain: usize,
+    /// The branches and scatters that begin there.
+    choices: usize,
+    /// True if a scatter leads there.
+    scattered: bool,
+    /// True if anything else leads there.
+    entered: bool,
+}
+
+fn touched<S: State>(ways: &[OutgoingSpec<S>]) -> HashMap<&str, Touched> {
+    let mut all: HashMap<&str, Touched> = HashMap::new();
+    for way in ways {
+        match way {
+            OutgoingSpec::Edge { from, to } => {
+                all.entry(from).or_default().plain += 1;
+                all.entry(to).or_default().entered = true;
+            }
+            OutgoingSpec::Branch { from, to, .. } => {
+                all.entry(from).or_default().choices += 1;
+                for to in to {
+                    all.entry(to).or_default().entered = true;
+                }
+            }
+            OutgoingSpec::Scatter { from, to, .. } => {
+                all.entry(from).or_default().choices += 1;
+                all.entry(to).or_default().scattered = true;
+            }
+            OutgoingSpec::Join { from, to } => {
+                // A source that is named twice is the business of another check.
+                for from in from.iter().collect::<HashSet<_>>() {
+                    all.entry(from).or_default().plain += 1;
+                }
+                all.entry(to).or_default().entered = true;
+            }
+        }
     }
-    if chooses {
-        problems.push(BuildIssue::BranchingWorker(name.clone()));
-    }
-    let shared = builder.ways.iter().any(|way| match way {
-        OutgoingSpec::Edge { to, .. } | OutgoingSpec::Join { to, .. } => to == name,
-        OutgoingSpec::Branch { to, .. } => to.contains(name),
-        OutgoingSpec::Scatter { .. } => false,
-    });
-    let shared = shared || guards.contains(name);
-    if shared || builder.start == *name || matches!(work, NodeWork::Pause(_)) {
-        problems.push(BuildIssue::SharedWorker(name.clone()));
-    }
+    all
 }
 
 /// Checks that every node is reachable: a way leads to it, and to a joining node from all sources.
@@ -282,24 +300,30 @@ fn check_reach<S: State>(
     edges: &[Edge],
     problems: &mut Vec<BuildIssue>,
 ) {
-    let mut reached: HashSet<NodeIx> = names.find(&builder.start).into_iter().collect();
-    loop {
-        let before = reached.len();
-        for edge in edges {
-            let Some(to) = edge.to else { continue };
-            let arrives = match edge.kind {
-                EdgeKind::Join => edges
-                    .iter()
-                    .filter(|other| other.kind == EdgeKind::Join && other.to == Some(to))
-                    .all(|other| reached.contains(&other.from)),
-                _ => reached.contains(&edge.from),
-            };
-            if arrives {
-                reached.insert(to);
-            }
+    let mut leaving: HashMap<NodeIx, Vec<&Edge>> = HashMap::new();
+    let mut missing: HashMap<NodeIx, usize> = HashMap::new();
+    for edge in edges {
+        leaving.entry(edge.from).or_default().push(edge);
+        if let (EdgeKind::Join, Some(to)) = (edge.kind, edge.to) {
+            *missing.entry(to).or_default() += 1;
         }
-        if reached.len() == before {
-            break;
+    }
+    let mut reached: HashSet<NodeIx> = names.find(&builder.start).into_iter().collect();
+    let mut next: Vec<NodeIx> = reached.iter().copied().collect();
+    while let Some(from) = next.pop() {
+        for edge in leaving.get(&from).into_iter().flatten() {
+            let Some(to) = edge.to else { continue };
+            if edge.kind == EdgeKind::Join
+                && let Some(missing) = missing.get_mut(&to)
+            {
+                *missing -= 1;
+                if *missing > 0 {
+                    continue;
+                }
+            }
+            if reached.insert(to) {
+                next.push(to);
+            }
         }
     }
     for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Join) {
@@ -324,18 +348,18 @@ fn check_end<S: State>(
     edges: &[Edge],
     problems: &mut Vec<BuildIssue>,
 ) {
+    let mut before: HashMap<NodeIx, Vec<NodeIx>> = HashMap::new();
+    let mut next: Vec<NodeIx> = vec![];
+    for edge in edges {
+        match edge.to {
+            Some(to) => before.entry(to).or_default().push(edge.from),
+            None => next.push(edge.from),
+        }
+    }
     let mut ends: HashSet<NodeIx> = HashSet::new();
-    loop {
-        let before = ends.len();
-        let leads_on = |edge: &&Edge| edge.to.is_none_or(|to| ends.contains(&to));
-        let found: Vec<_> = edges
-            .iter()
-            .filter(leads_on)
-            .map(|edge| edge.from)
-            .collect();
-        ends.extend(found);
-        if ends.len() == before {
-            break;
+    while let Some(node) = next.pop() {
+        if ends.insert(node) {
+            next.extend(before.get(&node).into_iter().flatten());
         }
     }
     let endless = |name: &&String| names.find(name).is_some_and(|ix| !ends.contains(&ix));

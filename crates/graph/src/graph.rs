@@ -197,7 +197,7 @@ pub(crate) struct Edge {
     pub(crate) kind: EdgeKind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum EdgeKind {
     Always,
     Choice,
