@@ -5,6 +5,7 @@ mod language;
 mod late_actions;
 mod lease;
 mod preview;
+mod reach;
 mod repeats;
 mod stack;
 mod trace;
