@@ -123,7 +123,7 @@ fn is_code(word: &str) -> bool {
     word.is_ascii() && kinds.eq([false, true, false, true])
 }
 
-fn has_word(text: &str, word: &str) -> bool {
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
     let is_sign = |c: char| !c.is_ascii_alphanumeric();
     text.split(is_sign).any(|part| part == word)
 }

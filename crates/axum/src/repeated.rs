@@ -14,7 +14,7 @@ use crate::{
     Caller, ThreadAccess, TimelineItem,
     address::{Address, prefix},
     app_state::AppState,
-    consent::last_of_the_assistant,
+    consent::{has_word, last_of_the_assistant},
     error::ApiResult,
     incoming,
 };
@@ -31,9 +31,9 @@ const LISTS: usize = 20;
 /// one that was shown last is meant.
 ///
 /// A client of OpenAI's protocol knows no conversation, and sends all that was said along. Its person
-/// answers what was shown there. A card has a code of its own, and waits while other words are said; a
-/// question may be asked in any conversation, so it is that of the thread only if it was shown last, and
-/// if the client repeats what was said there, too.
+/// answers what was shown there last, or names the code of an earlier card, which waits while other words
+/// are said. A question may be asked in any conversation, so it is that of the thread only if the client
+/// repeats what was said there, too.
 pub(crate) async fn conversation(
     office: &AppState,
     caller: &Caller,
@@ -45,6 +45,7 @@ pub(crate) async fn conversation(
         return Ok(None);
     }
     let shown: Vec<String> = said_by("assistant", messages).collect();
+    let words = messages.last().map(incoming::words).unwrap_or_default();
     let Some(threads) = office.agent.admin() else {
         return Ok(None);
     };
@@ -78,7 +79,10 @@ pub(crate) async fn conversation(
         let ThreadStatus::Waiting(open) = office.agent.standing(&to.thread).await? else {
             continue;
         };
-        let shown = open.iter().filter_map(|asked| place(&shown, asked)).max();
+        let shown = open
+            .iter()
+            .filter_map(|asked| place(&shown, &words, asked))
+            .max();
         let Some((at, is_card)) = shown.filter(|(at, _)| *at >= last) else {
             continue;
         };
@@ -96,17 +100,19 @@ fn said_by<'m>(role: &'m str, messages: &'m [Value]) -> impl Iterator<Item = Str
     messages.iter().filter(is_of).map(incoming::words)
 }
 
-/// Returns the number, from 1, of the last message that has the text of an approval, whose code no other
-/// one has, and true; or that of the last of all, if it ends with the text of a question.
-fn place(shown: &[String], asked: &Interrupt) -> Option<(usize, bool)> {
+/// Returns the number, from 1, of the message that is answered, and true for an approval: the last of
+/// all, if it has the text of an approval or ends with that of a question; or an earlier one with the
+/// approval whose code is among the words.
+fn place(shown: &[String], words: &str, asked: &Interrupt) -> Option<(usize, bool)> {
     let text = card_text(asked);
     let text = text.trim();
     if text.is_empty() {
         return None;
     }
     if asked.question.digest.is_some() {
-        let at = shown.iter().rposition(|shown| shown.contains(text))?;
-        return Some((at + 1, true));
+        let at = shown.iter().rposition(|shown| shown.contains(text))? + 1;
+        let is_named = || has_word(&words.to_uppercase(), &asked.id.code());
+        return (at == shown.len() || is_named()).then_some((at, true));
     }
     let is_last = shown.last()?.trim_end().ends_with(text);
     is_last.then_some((shown.len(), false))
