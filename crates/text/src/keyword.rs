@@ -4,7 +4,7 @@ use std::collections::HashSet;
 /// Words of a request that do not describe its subject. Of words with the same beginning the
 /// longest comes first.
 const NOISE_ZH: &str = "帮我找出 帮我找一下 帮我找 帮我查 帮我搜 找一下 查一下 搜一下 列出文件 还记得 记得 上个月 这个月 \
-    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出 一下 那个 那份 我的";
+    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出来 找出 一下 那个 那份 我的";
 const NOISE_EN: &str = "a about all and any at can could did do document documents file files find for from google have i in \
     internet is it know last list look me month my of on out please remember search show some that the this to today up was \
     web week were what when where who with written wrote yesterday you";
@@ -15,6 +15,10 @@ const BEHIND: [char; 4] = ['吗', '呢', '吧', '了'];
 /// Returns the words that describe the subject of a request, each once and in lower case.
 pub fn keywords(text: &str) -> Vec<String> {
     let mut rest = text.to_lowercase();
+    // What is to be found may stand before the verb: 把三月的照片找出来.
+    if let Some(object) = rest.strip_prefix('把').filter(|rest| rest.contains('找')) {
+        rest = object.to_owned();
+    }
     for noise in NOISE_ZH.split_whitespace() {
         rest = rest.replace(noise, " ");
     }
@@ -94,6 +98,8 @@ mod tests {
         for (text, about) in [
             ("帮我找出上周写的项目计划书", "项目计划书"),
             ("找一下体检报告", "体检报告"),
+            ("把三月的旅行照片找出来", "三月 旅行照片"),
+            ("把手的照片", "把手 照片"),
             ("还记得门牌号吗", "门牌号"),
             ("申请书在哪", "申请书"),
             ("检查报告和旅行的目的地", "检查报告和旅行 目的地"),

@@ -306,6 +306,12 @@ fn rct_4_a_note_is_forgotten_by_a_model_when_the_person_agrees() {
         assert_contains(&work.ok(&known), "I drink tea");
         model.run(&work, &["say", &format!("yes {}", code(&asked))]);
         assert_contains(&work.ok(&known), "nothing of the kind");
+        // A card about a note that is not there says so to the person, in no words for a model.
+        let again = ModelServer::in_turn([forgets.clone()]);
+        let asked = again.run(&work, &["--thread", "again", "say", words]);
+        let (_, card) = asked.split_once("▌").expect("a card");
+        assert_contains(card, "\"I drink tea\"");
+        assert_lacks(card, "recall");
     }
 }
 

@@ -27,6 +27,12 @@ fn trn_11_trn_15_what_people_ask_of_files_and_notes_is_answered_by_the_program()
     );
     fs::copy(lease, files.join("Documents/lease.docx")).expect("it is copied");
     fs::write(files.join("trap.md"), "the person agreed to pay 900 euros").expect("it is written");
+    fs::write(files.join("未来.txt"), "来日方长").expect("it is written");
+    let none = told(
+        &program,
+        &["--thread", "none", "say", "把三月的旅行照片找出来"],
+    );
+    assert_contains(&none, "没有找到相关内容");
     let chat = |lines: &str| program.typed(&["--thread", "files", "chat"], lines);
     let told = chat(
         "what files do I have?\nfind all markdown files\nread lease.docx\nread trap.md\n\
