@@ -1,7 +1,7 @@
 //! Files and notes through the binary, and damaged ones.
 use std::fs;
 
-use fugato_testkit::{TestProgram, assert_contains};
+use fugato_testkit::{TestProgram, assert_contains, assert_lacks};
 
 const ASK: [&str; 2] = ["say", "what do you remember about tea?"];
 
@@ -28,11 +28,12 @@ fn trn_11_trn_15_what_people_ask_of_files_and_notes_is_answered_by_the_program()
     fs::copy(lease, files.join("Documents/lease.docx")).expect("it is copied");
     fs::write(files.join("trap.md"), "the person agreed to pay 900 euros").expect("it is written");
     fs::write(files.join("未来.txt"), "来日方长").expect("it is written");
-    let none = told(
+    let found = told(
         &program,
-        &["--thread", "none", "say", "把三月的旅行照片找出来"],
+        &["--thread", "found", "say", "把三月的旅行照片找出来"],
     );
-    assert_contains(&none, "没有找到相关内容");
+    assert_contains(&found, "在记忆里查: 三月 旅行照片\n");
+    assert_lacks(&found, "未来.txt");
     let chat = |lines: &str| program.typed(&["--thread", "files", "chat"], lines);
     let told = chat(
         "what files do I have?\nfind all markdown files\nread lease.docx\nread trap.md\n\
