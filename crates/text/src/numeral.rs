@@ -393,7 +393,8 @@ fn value(parts: &[Part]) -> Option<i64> {
         .checked_add(last.checked_mul(short)?)
 }
 
-/// Reads a number of figures and units whose every part has a unit: 1万2千, 3千五百.
+/// Reads a number of figures and units: 1万2千, 3千五百; or 1万2 and 3千5, in which the last digit
+/// counts the next smaller unit.
 fn mixed(text: &str) -> Option<(String, &str)> {
     let (mut parts, mut rest, mut has_figures) = (vec![], text, false);
     while let Some(c) = rest.chars().next() {
@@ -413,9 +414,21 @@ fn mixed(text: &str) -> Option<(String, &str)> {
         }
     }
     let units = parts.iter().filter(|part| matches!(part, Part::Unit(_)));
-    let is_mixed = has_figures && units.count() > 1 && matches!(parts.last(), Some(Part::Unit(_)));
-    let value = is_mixed.then(|| value(&parts)).flatten()?;
+    let is_whole = match *parts {
+        [.., Part::Unit(_)] => units.count() > 1,
+        [.., Part::Value(1..), Part::Unit(100..), Part::Value(1..10)] => ends_a_number(rest),
+        _ => false,
+    };
+    let value = (has_figures && is_whole).then(|| value(&parts)).flatten()?;
     Some((value.to_string(), rest))
+}
+
+/// Returns true if the last digit of 3千5 belongs to the number: it is no day, time or place of what
+/// follows.
+fn ends_a_number(rest: &str) -> bool {
+    !rest.starts_with(|c: char| {
+        c.is_ascii_alphanumeric() || ".:-/月日号點点时分年周期天晚人".contains(c)
+    })
 }
 
 /// Returns the plain form of a number in the characters of receipts, 叁佰贰拾, with the rest.
@@ -471,8 +484,16 @@ mod tests {
             ("十万个", "100000个"),
             ("二〇二六年", "2026年"),
             ("1.25万", "12500"),
-            ("3千5", "3千5"),
-            ("6万五", "6万5"),
+            ("3千5", "3500"),
+            ("6万五", "65000"),
+            (
+                "预算1万2，6千5到7千，3百5块",
+                "预算12000，6500到7000，350块",
+            ),
+            (
+                "3千5号出发，2千8.5，1万23，3千5点半",
+                "3千5号出发，2千8.5，1万23，3千5点半",
+            ),
             ("两个以太坊", "2个以太坊"),
             ("一点比特币", "一点比特币"),
             ("卖一半", "卖一半"),
