@@ -3,7 +3,7 @@ use fugato_graph::{
     AnswerError, Answers, Attribution, Run, RunError, RunErrorKind, RunResult, Runner, ThreadStatus,
 };
 use fugato_state::{Interrupt, InterruptId, Lang, State, ThreadId, say};
-use fugato_stream::{QuestionAnswer, ReplyForm};
+use fugato_stream::{QuestionAnswer, ReplyForm, takes_words};
 use serde_json::{Value, json};
 
 use crate::{
@@ -126,6 +126,11 @@ async fn spoken<A: Agent>(
     };
     let instead = match heard {
         MessageIntent::Request => {
+            if key.is_none()
+                && let Some(run) = worded(agent, thread, &said).await?
+            {
+                return Ok(SendOutcome::Run(run));
+            }
             if let Some(text) = unclear(runner, thread, &said).await? {
                 return Ok(SendOutcome::Told(text));
             }
@@ -146,6 +151,35 @@ async fn spoken<A: Agent>(
         Some(key) => runner.start_keyed(thread, key, input),
         None => runner.start(thread, input),
     }))
+}
+
+/// Answers the one open card with the words, if its answer may be words that the agent reads itself:
+/// they change it, and agree to nothing. Returns none for any other card, and for another one than the
+/// words were typed under.
+async fn worded<A: Agent>(
+    agent: &A,
+    thread: &ThreadId,
+    said: &UserMessage,
+) -> Result<Option<Run<A::State>>, SendError> {
+    let open = agent.runner().interrupts(thread).await?;
+    let [asked] = open.as_slice() else {
+        return Ok(None);
+    };
+    let is_meant = said.card.as_ref().is_none_or(|card| *card == asked.id);
+    let is_card = asked.question.digest.is_some() && takes_words(asked);
+    if !is_meant || !is_card || said.text.trim().is_empty() {
+        return Ok(None);
+    }
+    let words = ReplyForm::Value(json!({ "action": "say", "text": said.text }));
+    let mut answered = QuestionAnswer::to(asked.id.clone(), words);
+    answered.digest.clone_from(&asked.question.digest);
+    let given = GivenAnswers {
+        named: None,
+        by: Attribution::new(said.caller.name(), said.door),
+        answers: vec![answered],
+    };
+    let run = answer(agent, thread, &said.caller, given, &open).await?;
+    Ok(Some(run))
 }
 
 /// Returns what to say to words under a card that decide nothing; none if they are not about a card

@@ -1,7 +1,7 @@
 //! Interpretation of words that are typed under a card. The page of `fugato-axum` offers the same
 //! choices as buttons.
 use fugato_state::Interrupt;
-use fugato_stream::{QuestionAnswer, ReplyForm};
+use fugato_stream::{QuestionAnswer, ReplyForm, takes_words};
 use fugato_text::{Phrases, ShortAnswer};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ impl Form {
             () if !options(asked).is_empty() => Self::Choice,
             () if is("boolean") => Self::Flag,
             () if acts && prompt.get("type").and_then(Value::as_str) == Some("confirm") => {
-                if takes_words(schema) {
+                if takes_words(asked) {
                     Self::Wish
                 } else {
                     Self::Consent
@@ -53,16 +53,6 @@ impl Form {
             () => Self::Json,
         }
     }
-}
-
-/// Returns true if the answer may have the action `say`: words that the agent reads itself.
-fn takes_words(schema: &Value) -> bool {
-    let action = schema.pointer("/properties/action");
-    let inner = action.and_then(|action| action.get("$ref")?.as_str()?.strip_prefix('#'));
-    let action = inner.and_then(|path| schema.pointer(path)).or(action);
-    let all = |name: &str| action.and_then(|action| action.get(name)?.as_array());
-    let mut names = all("enum").into_iter().chain(all("oneOf")).flatten();
-    names.any(|name| name == "say" || name.get("const").is_some_and(|name| name == "say"))
 }
 
 /// Returns the options of a card, in the order of their numbers.

@@ -21,6 +21,18 @@ pub fn card_text(interrupt: &Interrupt) -> String {
     CardText::of(interrupt).to_string()
 }
 
+/// Returns true if an answer to a card may be words that the agent reads itself, such as a change of
+/// what it asks for: its schema has the action `say`. Such an answer agrees to nothing.
+pub fn takes_words(interrupt: &Interrupt) -> bool {
+    let schema = interrupt.question.schema.as_value();
+    let action = schema.pointer("/properties/action");
+    let inner = action.and_then(|action| action.get("$ref")?.as_str()?.strip_prefix('#'));
+    let action = inner.and_then(|path| schema.pointer(path)).or(action);
+    let all = |name: &str| action.and_then(|action| action.get(name)?.as_array());
+    let mut names = all("enum").into_iter().chain(all("oneOf")).flatten();
+    names.any(|name| name == "say" || name.get("const").is_some_and(|name| name == "say"))
+}
+
 /// Returns arguments as a person reads them: one a line with its name, and the lines of a longer
 /// text indented below its name. Nothing is left out, and no value looks like another argument.
 ///

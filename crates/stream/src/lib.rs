@@ -27,7 +27,7 @@ mod vocabulary;
 
 pub use ag_ui::AgUiEncoder;
 pub use ai_sdk::AiSdkEncoder;
-pub use card_text::{CardLimits, CardText, FOLD, argument_lines, card_text, fold};
+pub use card_text::{CardLimits, CardText, FOLD, argument_lines, card_text, fold, takes_words};
 pub use decode::{DecodeError, DecodeErrorKind, Decoder, decode};
 pub use encoder::{Encoder, Fidelity, Frames};
 pub use envelope::EnvelopeEncoder;
