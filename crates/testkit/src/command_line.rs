@@ -54,6 +54,21 @@ pub fn check_names(program: &TestProgram) {
     assert_eq!(program.run(&["threads"]).out, "");
 }
 
+/// Checks that a card says how the command line answers it, and that just this does so. `words` end with
+/// a card, and `done` is told once the person has agreed.
+///
+/// # Panics
+/// Panics if that is not so.
+pub fn check_hint(program: &TestProgram, words: &str, done: &str) {
+    let asked = program.run(&["say", words]).told();
+    let (_, hint) = asked.split_once("--answer '").expect("it says how");
+    let (answer, rest) = hint.split_once('\'').expect("the answer ends");
+    let (_, code) = rest.split_once("--card ").expect("it names the card");
+    let code: String = code.chars().take(4).collect();
+    let told = program.run(&["say", "--answer", answer, "--card", &code]);
+    assert_contains(&told.told(), done);
+}
+
 /// Checks that commands that only read do so where nothing can be written, and that the others say
 /// so. `words` end with a card.
 ///

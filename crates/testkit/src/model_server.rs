@@ -166,13 +166,19 @@ impl ModelServer {
         }
     }
 
-    /// Returns servers that refuse the key, do not know the model, and are not there; each with
-    /// what agents say of it in English and in Chinese.
-    pub fn failing() -> [(Self, &'static str, &'static str); 3] {
+    /// Returns servers that refuse the key, do not know the model, fail, were asked too often, and are
+    /// not there; each with what agents say of it in English and in Chinese.
+    pub fn failing() -> [(Self, &'static str, &'static str); 5] {
         let error = r#"{"error": {"message": "no"}}"#;
         [
             (Self::answering(401, error), "refused the key", "拒绝了密钥"),
             (Self::answering(404, error), "no such model", "没有这个模型"),
+            (
+                Self::answering(500, "<html>"),
+                "cannot serve now",
+                "暂时不能服务",
+            ),
+            (Self::answering(429, error), "asked too often", "请求太频繁"),
             (Self::closed(), "could not be reached", "连不上服务器"),
         ]
     }
