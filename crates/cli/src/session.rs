@@ -249,10 +249,33 @@ impl<'a, A: Agent> ChatSession<'a, A> {
             }
             return Ok(None);
         };
-        let run = self.start(words, say.extra.clone()).await?;
-        let ended = follow(terminal, run).await?;
+        let of_a_card = self.heard_of_a_card(&words, terminal).await?;
         say.text = None;
-        Ok(Some(ended))
+        if let Some(known) = of_a_card {
+            return Ok(known);
+        }
+        let run = self.start(words, say.extra.clone()).await?;
+        Ok(Some(follow(terminal, run).await?))
+    }
+
+    /// Reads words that name a card though none is open: they repeat what answered it, or are told that
+    /// it is gone, and are no request. Returns none for other words.
+    async fn heard_of_a_card(
+        &self,
+        words: &str,
+        terminal: &mut Terminal,
+    ) -> Result<Option<Option<RunResult<A::State>>>, BoxError> {
+        let mut said = UserMessage::new(self.caller.clone(), words);
+        said.door = "terminal";
+        Ok(match decide(self.agent, &self.thread, &said).await? {
+            Some(SendOutcome::Run(run)) => Some(Some(follow(terminal, run).await?)),
+            Some(SendOutcome::Unchanged(ended)) => Some(Some(ended)),
+            Some(SendOutcome::Told(text)) => {
+                terminal.line(text);
+                Some(None)
+            }
+            None => None,
+        })
     }
 
     pub(crate) async fn start(
