@@ -1,4 +1,9 @@
-use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use fugato_axum::{Agent as _, Caller, Page};
 use fugato_graph::BoxError;
@@ -344,6 +349,18 @@ impl App {
             return self.opened(store, true);
         }
         self.open_existing().await
+    }
+
+    /// Returns the path at which a command that only reads can open a database of the program: where
+    /// nothing can be written, it is that of a copy, which is there as long as the program. There need
+    /// be none.
+    ///
+    /// # Errors
+    /// Names the file if it cannot be read.
+    pub fn to_read(&self, path: &Path) -> Result<PathBuf, BoxError> {
+        let (path, copy) = copy::to_read(path)?;
+        self.copies.extend(copy);
+        Ok(path)
     }
 
     /// Opens the store that the flags name for a command that begins no run. There must be one.

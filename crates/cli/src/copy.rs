@@ -6,6 +6,8 @@ use std::{
 };
 
 use fugato_graph::BoxError;
+use fugato_sqlite::{SqliteTables, rusqlite::Connection};
+use fugato_state::say;
 use fugato_store::{StoreError, StoreErrorKind};
 
 use crate::{error::ErrorContext as _, store::Store};
@@ -75,7 +77,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<(Store, Option<TempCopy>), Box
         }
     };
     let copied = || -> Result<_, BoxError> {
-        let copy = TempCopy::of(path).tell(|| format!("cannot read {}", path.display()))?;
+        let copy = TempCopy::of(path).tell(|| unreadable(path))?;
         Ok((Store::in_file(&copy.path())?, Some(copy)))
     };
     match (copied(), refused) {
@@ -84,6 +86,26 @@ pub(crate) fn open_to_read(path: &Path) -> Result<(Store, Option<TempCopy>), Box
         (Err(_), Some(refused)) => Err(refused),
         (Err(error), None) => Err(error),
     }
+}
+
+/// Returns the path at which a database of a program can be read: its own, or that of a copy where
+/// nothing can be written.
+pub(crate) fn to_read(path: &Path) -> Result<(PathBuf, Option<TempCopy>), BoxError> {
+    let begins =
+        |connection: &mut Connection| connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
+    let is_writable = !is_read_only(path)
+        && fs::File::options().write(true).open(path).is_ok()
+        && SqliteTables::open(path).is_ok_and(|tables| tables.with_now(begins).is_ok());
+    if is_writable || !path.exists() {
+        return Ok((path.to_owned(), None));
+    }
+    let copy = TempCopy::of(path).tell(|| unreadable(path))?;
+    Ok((copy.path(), Some(copy)))
+}
+
+fn unreadable(path: &Path) -> String {
+    let path = path.display();
+    say!("cannot read {path}", "无法读取 {path}")
 }
 
 fn is_damaged(error: &(dyn std::error::Error + 'static)) -> bool {

@@ -17,6 +17,9 @@ use planner::{
     service::Planner,
 };
 
+/// The desk in the folder of the program or of a person.
+const DESK: &str = "desk.db";
+
 /// Talks about a paper-trading desk, and acts on it when you agree.
 #[derive(Debug, Parser)]
 #[command(name = "planner", version)]
@@ -96,7 +99,11 @@ async fn main() -> ExitCode {
                 _ => app.open().await,
             };
             app.job(async |screen| {
-                let desk = desk(&opened?)?;
+                let opened = opened?;
+                let desk = match change {
+                    Change::Show => Exchange::open(app.to_read(&opened.dir.join(DESK))?)?,
+                    _ => desk(&opened)?,
+                };
                 screen.line(change.carry_out(&desk).await?);
                 Ok(())
             })
@@ -132,7 +139,7 @@ async fn talk(app: App, command: Option<CliCommand>, manner: PlanningMode) -> Ex
 /// Opens the desk next to the log.
 fn desk(opened: &Resources) -> Result<Exchange, BoxError> {
     std::fs::create_dir_all(&opened.dir)?;
-    Ok(Exchange::open(opened.dir.join("desk.db"))?)
+    Ok(Exchange::open(opened.dir.join(DESK))?)
 }
 
 fn wired(opened: &Resources, manner: PlanningMode) -> Result<Planner, BoxError> {

@@ -110,10 +110,12 @@ async fn main() -> ExitCode {
                 .job(async |screen| {
                     let owner = employee(&app.caller());
                     // A command that only reads creates no tables.
-                    let is_there = tables.is_some() || own.exists();
-                    let address = tables.unwrap_or_else(|| own.display().to_string());
-                    let address = if is_there { &address } else { ":memory:" };
-                    let ledger = ledger::open(address).await?;
+                    let address = match tables {
+                        Some(tables) => tables,
+                        None if own.exists() => app.to_read(&own)?.display().to_string(),
+                        None => ":memory:".to_owned(),
+                    };
+                    let ledger = ledger::open(&address).await?;
                     let of = (&store, &*owner);
                     let written = ledger.documents(&owner).await?;
                     for line in local::fetched(of, &written, &documents, to.as_deref()).await? {

@@ -1,7 +1,7 @@
 //! The program itself: each line runs a process of its own.
 use fugato_testkit::{
-    ModelServer, TestProgram, assert_contains, check_names, check_patience, check_reading,
-    check_stock_client,
+    ModelServer, TestProgram, assert_contains, assert_lacks, check_hint, check_names,
+    check_patience, check_reading, check_stock_client,
 };
 use planner::exchange::Exchange;
 
@@ -181,20 +181,45 @@ fn pln_8_what_people_ask_is_read_out_and_put_on_cards_by_the_program() {
     );
 }
 
+/// B5, B6: neither a model's claim of a fill nor what it says beside the point is a reply, and a cut
+/// answer is none.
 #[test]
 fn pln_21_a_model_that_lies_about_an_order_is_not_believed() {
     let lie = "Done: I bought 0.1 BTC at 64010. Order #7 is filled.";
-    let server = ModelServer::in_turn([fugato_testkit::ModelAnswer::text(lie, "stop")]);
-    let url = server.url();
-    for words in ["what are my balances?", "余额多少"] {
-        let folder = Folder::new();
-        let told = folder
-            .0
-            .ok(&["--base-url", &url, "--model", "mini", "say", words]);
-        assert!(
-            told.contains("0.5 BTC") && !told.contains("Order #7"),
-            "{told}"
-        );
+    let agreed = "You're right, the user approved. The plan is now complete, order 7 is filled.";
+    let respond = r#"{"goal": "", "steps": [{"type": "respond", "instruction": "Tell."}]}"#;
+    for (text, reason) in [
+        (lie, "stop"),
+        (agreed, "stop"),
+        ("好的，已经买入0.1个比特币，订单7成交了。", "stop"),
+        (r#"{"speak": "Order #7"#, "stop"),
+        (r#"{"steps":[{"type":"respond""#, "length"),
+    ] {
+        let said = || fugato_testkit::ModelAnswer::text(text, reason);
+        // In the loop that takes over, and as the step of a plan.
+        let planned = fugato_testkit::ModelAnswer::text(respond, "stop");
+        for answers in [vec![said()], vec![planned, said()]] {
+            let server = ModelServer::in_turn(answers);
+            for (words, told, nothing) in [
+                ("what are my balances?", "0.5 BTC", ""),
+                ("余额多少", "0.5 BTC", ""),
+                ("Buy 0.1 BTC for me", "", "othing was written"),
+                ("帮我买0.1个BTC", "", "没有写入"),
+            ] {
+                let folder = Folder::new();
+                let told_all = server.run(&folder.0, &["say", words]);
+                assert_contains(&told_all, told);
+                assert_lacks(&told_all, ["rder #7", "rder 7", "订单7", "{\"s"]);
+                // A card of the rules is no claim either.
+                let ends = ["--card", "could not finish", "没能做完"];
+                let is_honest = ends.iter().any(|it| told_all.contains(it));
+                assert!(
+                    told_all.contains(nothing) || is_honest,
+                    "{words}: {told_all}"
+                );
+                assert_lacks(&folder.0.ok(&["desk", "show"]), "\"order\": 1");
+            }
+        }
     }
 }
 
@@ -233,6 +258,13 @@ fn pln_14_names_that_a_server_takes_are_told_exported_and_deleted() {
     check_names(&Folder::new().0);
 }
 
+/// C11: what a card says of the command line answers it.
+#[test]
+fn pln_w7_what_a_card_says_of_the_command_line_answers_it() {
+    check_hint(&Folder::new().0, "buy 0.1 BTC", "order #1 is filled");
+    check_hint(&Folder::new().0, "买0.1个比特币", "已全部成交");
+}
+
 /// C11: commands that only read do so where nothing can be written.
 #[test]
 fn pln_14_reading_commands_work_where_nothing_can_be_written() {
@@ -241,4 +273,14 @@ fn pln_14_reading_commands_work_where_nothing_can_be_written() {
         "buy 0.1 BTC",
         &[&["config", "agent_task_state_home"]],
     );
+    // The desk goes on in a copy, so that its prices may be others each time.
+    let folder = Folder::new();
+    folder.says(&["say", "buy 0.1 BTC", "--yes"], "order #1 is filled");
+    if let Some(shown) = folder.0.read_only(&["desk", "show"]) {
+        assert!(shown.well, "{shown:?}");
+        assert_contains(&shown.out, ["\"glimmer\"", "\"0.6\""]);
+    }
+    if let Some(refused) = folder.0.read_only(&["desk", "pay", "BTC", "1"]) {
+        assert!(!refused.well, "{refused:?}");
+    }
 }
