@@ -220,7 +220,10 @@ impl Tenant {
 
 /// The error for a tenant name that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("tenant {name:?} is not allowed: 1 to 64 bytes without control characters and slashes are")]
+#[error("{}", say!(
+    "tenant {name:?} is not allowed: 1 to 64 bytes without control characters and slashes are",
+    "不能用租户名 {name:?}：允许 1 到 64 个字节，不含控制字符和斜杠"
+))]
 pub struct InvalidTenant {
     /// The rejected name.
     pub name: String,

@@ -161,12 +161,12 @@ impl Backup {
         copied: &mut Copied,
         terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
-        let unreadable = || format!("cannot read {}", from.display());
+        let unreadable = || say!("cannot read {}", "无法读取 {}", from.display());
         let entries = match fs::read_dir(from) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             entries => entries.tell(unreadable)?,
         };
-        fs::create_dir_all(to).tell(|| format!("cannot make {}", to.display()))?;
+        fs::create_dir_all(to).tell(|| say!("cannot make {}", "无法创建 {}", to.display()))?;
         for entry in entries {
             let entry = entry.tell(unreadable)?;
             let (path, target) = (entry.path(), to.join(entry.file_name()));
@@ -187,7 +187,8 @@ impl Backup {
                 match fs::copy(&path, &target) {
                     // It was removed meanwhile.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    done => copied.add(done.tell(|| format!("cannot copy {}", path.display()))?),
+                    done => copied
+                        .add(done.tell(|| say!("cannot copy {}", "无法复制 {}", path.display()))?),
                 }
             }
         }
@@ -229,7 +230,8 @@ impl Backup {
             folder.sync_all().tell(failed)?;
         }
         if replaces {
-            fs::remove_dir_all(&old).tell(|| format!("cannot remove {}", old.display()))?;
+            fs::remove_dir_all(&old)
+                .tell(|| say!("cannot remove {}", "无法删除 {}", old.display()))?;
         }
         Ok(())
     }
@@ -249,7 +251,7 @@ struct Part(Option<PathBuf>);
 impl Part {
     /// Makes the folder in the place of what an older backup left.
     fn new(path: &Path) -> Result<Self, CliError> {
-        let failed = || format!("cannot make {}", path.display());
+        let failed = || say!("cannot make {}", "无法创建 {}", path.display());
         if path.symlink_metadata().is_ok() {
             fs::remove_dir_all(path).tell(failed)?;
         }
@@ -289,7 +291,7 @@ async fn database(from: &Path, to: &Path, terminal: &mut Terminal) -> Result<u64
     loop {
         tokio::select! {
             done = &mut work => {
-                done?.tell(|| format!("cannot copy {name}"))?;
+                done?.tell(|| say!("cannot copy {name}", "无法复制 {name}"))?;
                 return Ok(fs::metadata(to)?.len());
             }
             _ = tells.tick() => {

@@ -6,7 +6,7 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_graph::BoxError;
-use fugato_state::ThreadId;
+use fugato_state::{ThreadId, say};
 
 use crate::{error::ErrorContext as _, people::digest, thread_name};
 
@@ -95,7 +95,7 @@ impl ThreadResources for Folders {
         let folder = self.of(thread);
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(error).tell(|| format!("cannot remove {}", folder.display()))?
+                Err(error).tell(|| say!("cannot remove {}", "无法删除 {}", folder.display()))?
             }
             _ => Ok(()),
         }
@@ -106,7 +106,14 @@ fn copy(from: &Path, to: &Path) -> Result<(), BoxError> {
     if !from.exists() {
         return Ok(());
     }
-    let failed = || format!("cannot copy {} to {}", from.display(), to.display());
+    let failed = || {
+        say!(
+            "cannot copy {} to {}",
+            "无法把 {} 复制到 {}",
+            from.display(),
+            to.display()
+        )
+    };
     copied(from, to).tell(failed)?;
     Ok(())
 }

@@ -5,7 +5,7 @@ mod ticket;
 
 use std::{error::Error, future::Future, time::Duration};
 
-use fugato_state::EffectClass;
+use fugato_state::{EffectClass, say};
 use futures::{FutureExt, future::BoxFuture};
 use serde::Serialize;
 use serde_json::Value;
@@ -190,7 +190,7 @@ impl Error for NotExecuted {
 #[non_exhaustive]
 pub enum EffectError {
     /// The action failed; it may be tried again.
-    #[error("the effect {key:?} failed")]
+    #[error("{}", say!("the effect {key:?} failed", "动作 {key:?} 失败了"))]
     Failed {
         /// The effect's key.
         key: String,
@@ -198,9 +198,10 @@ pub enum EffectError {
         source: BoxError,
     },
     /// The key was used before with another input: the stored result would be wrong.
-    #[error(
-        "the effect {key:?} was done with another input: its digest was {recorded}, now it is {asked}"
-    )]
+    #[error("{}", say!(
+        "the effect {key:?} was done with another input: its digest was {recorded}, now it is {asked}",
+        "动作 {key:?} 曾用别的输入执行过：当时的摘要是 {recorded}，现在是 {asked}"
+    ))]
     InputChanged {
         /// The effect's key.
         key: String,
@@ -210,7 +211,10 @@ pub enum EffectError {
         asked: String,
     },
     /// The input or the result cannot be written or read as JSON.
-    #[error("the input or result of the effect {key:?} cannot be written or read as JSON")]
+    #[error("{}", say!(
+        "the input or result of the effect {key:?} cannot be written or read as JSON",
+        "动作 {key:?} 的输入或结果无法按 JSON 读写"
+    ))]
     Format {
         /// The effect's key.
         key: String,

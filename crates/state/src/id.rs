@@ -68,7 +68,10 @@ impl From<ThreadId> for String {
 
 /// The error of a name that a thread cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("thread id {name:?} is not allowed: 1 to 200 bytes without control characters are")]
+#[error("{}", crate::say!(
+    "thread id {name:?} is not allowed: 1 to 200 bytes without control characters are",
+    "不能用 {name:?} 作为会话名：允许 1 到 200 个字节，不含控制字符"
+))]
 pub struct InvalidThreadId {
     /// The rejected name.
     pub name: String,

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use fugato_state::{InterruptId, Seq};
+use fugato_state::{InterruptId, Seq, say};
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
@@ -66,16 +66,19 @@ impl ReplyForm {
 #[non_exhaustive]
 pub enum ResumeError {
     /// A field has the wrong type.
-    #[error("what should be resumed cannot be read")]
+    #[error("{}", say!("what should be resumed cannot be read", "无法读取要继续的内容"))]
     Shape(#[from] serde_json::Error),
     /// The action is unknown.
-    #[error("{action:?} is no action: approve, reject and cancel are")]
+    #[error("{}", say!(
+        "{action:?} is no action: approve, reject and cancel are",
+        "{action:?} 不是操作；允许 approve、reject 和 cancel"
+    ))]
     Action {
         /// The action.
         action: String,
     },
     /// The position is not a number.
-    #[error("{id:?} is not the id of an event")]
+    #[error("{}", say!("{id:?} is not the id of an event", "{id:?} 不是事件的编号"))]
     Position {
         /// The value that was sent.
         id: String,

@@ -50,7 +50,7 @@ pub enum ExchangeError {
     #[error("{0}")]
     Refused(String),
     /// The file with the order book cannot be used.
-    #[error("line {line} of the book cannot be used: {why}")]
+    #[error("{}", say!("line {line} of the book cannot be used: {why}", "订单簿第 {line} 行无法使用：{why}"))]
     Book {
         /// The line, from 1.
         line: usize,

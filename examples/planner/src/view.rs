@@ -2,7 +2,7 @@
 use fugato::{cli::Lang, words::keywords};
 use serde_json::{Value, json};
 
-use crate::{facts, session::Session};
+use crate::{facts, session::Session, tools};
 
 /// Returns the progress of a session's work as a document, under the names that other programs use.
 pub fn execution_state(session: &Session, thread: &str) -> Value {
@@ -51,7 +51,7 @@ pub fn status(session: &Session, thread: &str, lang: Lang) -> String {
         ),
     ];
     let steps = session.work.steps.iter().map(|step| {
-        let tool = step.draft.tool_name.clone();
+        let tool = tool(&step.draft.tool_name, lang);
         let words = [word(json!(step.draft.kind)), tool, word(json!(step.status))];
         let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
         format!("  {} {}", step.id, words.join(" "))
@@ -75,6 +75,15 @@ pub fn status(session: &Session, thread: &str, lang: Lang) -> String {
         format!("记得关于您的事：{}，偏好：{wishes}", facts.len()),
     ));
     lines.join("\n")
+}
+
+/// Returns what people call a tool.
+fn tool(name: &str, lang: Lang) -> String {
+    let known = tools::WORDS.iter().find(|(tool, ..)| *tool == name);
+    known.map_or_else(
+        || name.to_owned(),
+        |(_, en, zh)| lang.pick(*en, *zh).to_owned(),
+    )
 }
 
 /// The statuses and kinds of steps in Chinese.

@@ -1,5 +1,6 @@
 use std::{fmt, str::FromStr, sync::Arc};
 
+use fugato_state::say;
 use serde::{Deserialize, Serialize};
 
 /// A namespace of documents: a path of segments, such as `user/7/preference`.
@@ -91,15 +92,19 @@ fn is_name(name: &str) -> bool {
 #[non_exhaustive]
 pub enum InvalidName {
     /// The name is not allowed for a namespace.
-    #[error(
-        "namespace {name:?} is not allowed: 1 to 8 segments without control characters are, of 200 bytes with the slashes between them"
-    )]
+    #[error("{}", say!(
+        "namespace {name:?} is not allowed: 1 to 8 segments without control characters are, of 200 bytes with the slashes between them",
+        "不能用命名空间 {name:?}：允许 1 到 8 段，不含控制字符，连同斜杠最多 200 个字节"
+    ))]
     Namespace {
         /// The rejected path.
         name: String,
     },
     /// The name is not allowed for a key.
-    #[error("key {name:?} is not allowed: 1 to 500 bytes without control characters are")]
+    #[error("{}", say!(
+        "key {name:?} is not allowed: 1 to 500 bytes without control characters are",
+        "不能用键 {name:?}：允许 1 到 500 个字节，不含控制字符"
+    ))]
     Key {
         /// The rejected name.
         name: String,
