@@ -1,20 +1,15 @@
 //! Requests as people type them, in both languages: what is understood, what is refused, and what
 //! is never written.
-use fugato::{
-    axum::{Caller, SendOutcome, UserMessage},
-    state::{Interrupt, ThreadId},
-};
+use axum::Router;
+use fugato::axum::{AgentRoutes, AllowAll};
 use fugato_testkit::{
+    consent::TestRequest,
     corpus::{CaseOutcome, Corpus, CorpusCase},
-    session::{TurnEnd, WordHandler, WordOutcome},
 };
-use futures::FutureExt as _;
-use planner::service::{Planner, PlannerReply};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
-use crate::common::{Talk, World};
+use crate::{common::World, served::post};
 
 /// The fields that only the planner's cases have.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -33,90 +28,102 @@ struct Wrote {
     preferences: Vec<String>,
 }
 
-/// Returns a conversation in which words are typed under the card that is open, as on the page.
-fn talk(world: &World) -> Talk {
-    let deps = world.deps();
-    let open = move |log| {
-        let planner = Planner::new(&deps, log).expect("the wiring is checked");
-        let runner = planner.runner().clone();
-        let handler: WordHandler<planner::session::Session> = Arc::new(move |thread, words| {
-            let planner = planner.clone();
-            async move { typed(&planner, &thread, words).await }.boxed()
-        });
-        (runner, handler)
-    };
-    let talk = Talk::with_handler(open).over(world.store.clone());
-    talk.thread_named("ada.one").without_events()
+/// A conversation at the router of the program, in which words are typed under the card that is open,
+/// as on the page.
+struct Served {
+    world: World,
+    app: Router,
 }
 
-async fn typed(
-    planner: &Planner,
-    thread: &ThreadId,
-    words: String,
-) -> Result<WordOutcome<planner::session::Session>, fugato::BoxError> {
-    let mut words = UserMessage::new(Caller::default().user("ada"), words);
-    let open = planner.runner().interrupts(thread).await?;
-    words.card = open.first().map(|asked| asked.id.clone());
-    Ok(match fugato::axum::say(planner, thread, words).await? {
-        SendOutcome::Run(run) => WordOutcome::Run(run),
-        SendOutcome::Unchanged(ended) => WordOutcome::Told(PlannerReply::of(&ended).text),
-        SendOutcome::Told(text) => WordOutcome::Told(text),
-    })
-}
+impl Served {
+    fn new() -> Self {
+        let world = World::new().expect("a world");
+        let planner = world.planner().expect("the wiring is checked");
+        let app = AgentRoutes::new(planner).authenticate(AllowAll).router();
+        Self { world, app }
+    }
 
-async fn card(talk: &Talk) -> Option<Interrupt> {
-    let open = talk.runner().interrupts(talk.thread()).await;
-    let mut open = open.expect("a readable log").into_iter();
-    open.find(|asked| asked.question.digest.is_some())
-}
+    async fn open(&self) -> Value {
+        let request = TestRequest::new("GET", "/threads/one", Value::Null);
+        let view = request.call(self.app.clone()).await;
+        let view: Value = serde_json::from_str(&view.body).unwrap_or_default();
+        view["interrupts"][0].clone()
+    }
 
-/// Takes one turn, and returns the reply.
-async fn turn(talk: &Talk, words: &str) -> Option<String> {
-    let open = card(talk).await;
-    let turn = match (words, open) {
-        ("@yes" | "@yes?", Some(_)) => talk.approve().await,
-        ("@no", Some(_)) => talk.reject().await,
-        ("@yes?", None) => return None,
+    /// Returns the card that waits for a consent.
+    async fn card(&self) -> Option<Value> {
+        let open = self.open().await;
+        open["digest"].is_string().then_some(open)
+    }
+
+    /// Sends words or an answer, and returns what is read of it: the answer, or the question.
+    async fn send(&self, mut body: Value) -> String {
+        body["thread"] = json!("one");
+        let events = post(&self.app, &body).await.expect("a stream").1;
+        let done = events.iter().rev().find(|(name, _)| name == "done");
+        let output = done.and_then(|(_, data)| data["output"].as_str());
+        let output = output.unwrap_or_default().to_owned();
+        let asked = self.open().await["prompt"].clone();
+        match (asked.as_str(), output.as_str()) {
+            (Some(question), "") => question.to_owned(),
+            _ => output,
+        }
+    }
+
+    /// Takes one turn, and returns the reply.
+    async fn turn(&self, words: &str) -> Option<String> {
+        let answer = match (words, self.card().await) {
+            ("@yes" | "@yes?", Some(card)) => Some((card, true)),
+            ("@no", Some(card)) => Some((card, false)),
+            ("@yes?", None) => return None,
+            _ => None,
+        };
+        if let Some((card, agrees)) = answer {
+            let id = card["id"].as_str().expect("a card has an id");
+            let answers = json!({ id: agrees });
+            let digests = json!({ id: card["digest"] });
+            return Some(
+                self.send(json!({ "answers": answers, "digests": digests }))
+                    .await,
+            );
+        }
         // Without a card there is no button: the word is typed.
-        (words, _) => talk.say(words.trim_start_matches('@')).await,
-    };
-    Some(match &turn.end {
-        TurnEnd::Told(text) => text.clone(),
-        _ => PlannerReply::of(turn.result()).text,
-    })
+        let card = self.open().await["id"].clone();
+        let text = words.trim_start_matches('@');
+        Some(self.send(json!({ "text": text, "card": card })).await)
+    }
 }
 
 async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
-    let world = World::new().expect("a world");
-    let talk = talk(&world);
+    let served = Served::new();
     let mut outcome = CaseOutcome::default();
     for words in &case.turns {
-        let Some(mut reply) = turn(&talk, words).await else {
+        let Some(mut reply) = served.turn(words).await else {
             continue;
         };
-        while words == "@yes?" && card(&talk).await.is_some() {
-            reply = turn(&talk, words).await?;
+        while words == "@yes?" && served.card().await.is_some() {
+            reply = served.turn(words).await?;
         }
         outcome.reply.clone_from(&reply);
         outcome.last = reply;
-        if let Some(card) = card(&talk).await {
-            let part = |name| card.question.prompt[name].as_str().unwrap_or_default();
+        if let Some(card) = served.card().await {
+            let part = |name: &str| card["prompt"][name].as_str().unwrap_or_default().to_owned();
             for text in [part("title"), part("summary")] {
                 outcome.last.push('\n');
-                outcome.last += text;
+                outcome.last += &text;
             }
         }
         outcome.read += &outcome.last;
     }
-    outcome.card = card(&talk).await.map(|card| {
-        let call = &card.question.prompt["call"];
+    outcome.card = served.card().await.map(|card| {
+        let call = &card["prompt"]["call"];
         let (name, mut arguments) = (call["name"].as_str(), call["arguments"].clone());
         if arguments["price"].is_null() {
             arguments["price"] = json!("market");
         }
         (name.unwrap_or_default().to_owned(), arguments)
     });
-    outcome.faults = faults(&case.own, &world).await;
+    outcome.faults = faults(&case.own, &served.world).await;
     Some(outcome)
 }
 
@@ -124,7 +131,7 @@ async fn faults(wanted: &Stored, world: &World) -> Vec<String> {
     let orders = world.desk.orders().await.expect("orders");
     let traders = world.desk.traders().await.expect("traders");
     let traders: Vec<String> = traders.into_iter().map(|trader| trader.name).collect();
-    let (task, wishes) = world.deps().users().recall("ada").await.expect("a person");
+    let (task, wishes) = world.deps().users().recall("home").await.expect("a person");
     let wishes = wishes.iter().map(|(name, wish)| format!("{name}: {wish}"));
     let kept: Vec<String> = task.facts.iter().cloned().chain(wishes).collect();
     let mut faults = vec![];

@@ -15,7 +15,10 @@ use fugato_testkit::consent::TestRequest;
 use serde_json::{Value, json};
 
 /// The events of an answer: their names and their data.
-async fn post(app: &Router, body: &Value) -> Result<(StatusCode, Vec<(String, Value)>), BoxError> {
+pub(crate) async fn post(
+    app: &Router,
+    body: &Value,
+) -> Result<(StatusCode, Vec<(String, Value)>), BoxError> {
     let request = TestRequest::post("/sse/planner", body.clone());
     let response = request.call(app.clone()).await;
     let status = StatusCode::from_u16(response.status)?;
