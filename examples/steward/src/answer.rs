@@ -1,9 +1,15 @@
 //! The answer, in the form that the request has one.
-use fugato::{BoxError, Context, agent::reply::show};
+use fugato::{
+    BoxError, Context,
+    agent::reply::show,
+    state::{Lang, State as _},
+};
 
 use crate::{
     deps::Deps,
-    reply::about_documents,
+    ledger::LedgerError,
+    read::DocumentQuestion,
+    reply::{about_documents, still_waits},
     response::Response,
     state::{Steward, Update},
 };
@@ -16,10 +22,29 @@ pub(crate) async fn answer(deps: &Deps, cx: &Context<Steward>) -> Result<Update,
         && let Some(asked) = desk.document_question(&state.message)
     {
         let documents = deps.ledger.documents(&state.employee).await?;
-        response.told_mut().reply = about_documents(desk, state, asked, &documents);
+        let words = (state.message.as_str(), state.lang());
+        response.told_mut().reply = about_documents(desk, words, asked, &documents);
     }
     let reply = response.told().reply.clone();
     show(cx, &reply);
     let response = serde_json::to_value(&response)?;
     Ok(Update::Answered { response, reply })
+}
+
+/// Returns the answer to a question under a card, which is left as it is: the documents, or who
+/// approves; none if the words are no such question.
+pub(crate) async fn under_a_card(
+    deps: &Deps,
+    state: &Steward,
+    words: &str,
+) -> Result<Option<String>, LedgerError> {
+    use DocumentQuestion::{Approver, List};
+    let asked = deps.desk.document_question(words);
+    let Some(asked) = asked.filter(|asked| matches!(asked, Approver | List)) else {
+        return Ok(None);
+    };
+    let lang = Lang::evident(words).unwrap_or_else(|| state.lang());
+    let documents = deps.ledger.documents(&state.employee).await?;
+    let told = about_documents(&deps.desk, (words, lang), asked, &documents);
+    Ok(Some(format!("{told}\n{}", still_waits(lang))))
 }

@@ -79,6 +79,16 @@ impl CardReply {
         }
     }
 
+    /// Returns true for words that neither agree nor decline.
+    pub(crate) fn decides_nothing(&self) -> bool {
+        let words = self.text.as_deref().unwrap_or_default().trim();
+        self.action == ReplyAction::Say
+            && !words.is_empty()
+            && Phrases::default().consent(words).is_none()
+            && Phrases::default().decline_reason(words).is_none()
+            && ShortAnswer::of(words) != Some(ShortAnswer::Cancel)
+    }
+
     /// Returns true if files came with the answer that the card does not show.
     pub(crate) fn brings_more(&self, state: &Steward) -> bool {
         let shown = state
@@ -99,7 +109,10 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     let later = reply::later(state).map(|later| format!("\n{later}"));
     // Words that changed nothing are answered on the card that is shown again.
     let unclear = matches!(state.runtime_decision, Some(RuntimeDecision::Unclear));
-    let unclear = unclear.then(|| format!("{}\n", reply::unclear(state.lang())));
+    let unclear = unclear.then(|| {
+        let told = state.aside.as_deref();
+        format!("{}\n", told.unwrap_or_else(|| reply::unclear(state.lang())))
+    });
     let (before, after) = (unclear.unwrap_or_default(), later.unwrap_or_default());
     let summary = format!("{before}{}{after}", card.summary);
     let mut shown = json!({
@@ -115,6 +128,12 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     shown
 }
 
+/// Returns true for a reason that says what shall not be: "not today".
+fn negates(reason: &str) -> bool {
+    let reason = reason.trim().to_lowercase();
+    reason.starts_with("not ") || reason.starts_with(['不', '别', '没'])
+}
+
 /// Returns the changes that an answer makes. The person has agreed to exactly the call that the
 /// card showed.
 pub(crate) fn answered(state: &Steward, reply: &CardReply) -> Vec<Update> {
@@ -126,6 +145,8 @@ pub(crate) fn answered(state: &Steward, reply: &CardReply) -> Vec<Update> {
         });
         approval.map(Update::Approved).into_iter().collect()
     };
+    let declines = Phrases::default().decline_reason(words);
+    let cancels = |words: &str| ShortAnswer::of(words) == Some(ShortAnswer::Cancel);
     match (reply.action, Phrases::default().consent(words)) {
         // A button with words that take it back agrees to nothing.
         (ReplyAction::Approve, None) if words.is_empty() => agreed("button"),
@@ -134,13 +155,18 @@ pub(crate) fn answered(state: &Steward, reply: &CardReply) -> Vec<Update> {
         // Files that come with the words were not on the card.
         (ReplyAction::Say, Some(true)) if !reply.brings_more(state) => agreed("words"),
         (_, Some(false)) => vec![Update::Declined],
-        _ if ShortAnswer::of(words) == Some(ShortAnswer::Cancel) => vec![Update::Declined],
+        _ if cancels(words) || declines.is_some_and(|why| cancels(why) || negates(why)) => {
+            vec![Update::Declined]
+        }
         // Words cannot change an action that was requested as it is.
         _ if words.is_empty() || !state.is_chat() => vec![Update::Declined],
         _ => {
             let beside = reply.beside.clone().map(|it| Update::Beside(Box::new(it)));
             let said = Update::Said(words.to_owned());
-            beside.into_iter().chain([said]).collect()
+            // A no that changes nothing declines: "no, not today".
+            let is_no = reply.action == ReplyAction::Reject || declines.is_some();
+            let rejects = is_no.then_some(Update::Rejecting);
+            beside.into_iter().chain([said]).chain(rejects).collect()
         }
     }
 }

@@ -289,6 +289,7 @@ impl From<ClerkError> for ApiError {
             ClerkError::Waiting { pending } => Self::new(StatusCode::CONFLICT, "waiting", said)
                 .with("pending_interrupt", json!(pending.first())),
             ClerkError::SomebodyElses => Self::new(StatusCode::FORBIDDEN, "forbidden", said),
+            ClerkError::Ledger(error) => unread(&error),
             ClerkError::Run(error) => error.into(),
             _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "run_failed", said),
         }

@@ -36,10 +36,20 @@ pub(crate) async fn prepared(
     let state = cx.state();
     let request = state.request.as_ref().ok_or("nothing is requested")?;
     let files = deps.files.of(cx.thread(), &state.employee)?;
+    let words = if state.is_pending() {
+        &state.message
+    } else {
+        &request.message
+    };
+    let aside = set_aside(deps, state, words, &files);
+    let aside = (aside != state.set_aside).then_some(Update::SetAside(aside));
     let attached = (files != state.files).then(|| Update::Attached(files.clone()));
+    let attached = attached.into_iter().chain(aside);
     if state.is_pending() {
         let targeted = targeted(deps, state, &state.message).await?;
-        return Ok(attached.into_iter().chain(targeted).collect());
+        let told = asides(deps, state).await?;
+        let told = (told != state.aside).then_some(Update::Aside(told));
+        return Ok(attached.chain(targeted).chain(told).collect());
     }
     let base = day(&request.beside.base_date).unwrap_or_else(|| today(cx.now()));
     let prepared = Update::Prepared {
@@ -54,8 +64,44 @@ pub(crate) async fn prepared(
     let targeted = targeted(deps, state, &request.message).await?;
     let requested = requested(deps, state, request, (&files, base)).await?;
     let requested = requested.into_iter().map(Update::Acted);
-    let before = attached.into_iter().chain(targeted).chain([prepared]);
+    let before = attached.chain(targeted).chain([prepared]);
     Ok(before.chain(requested).collect())
+}
+
+/// Returns the answer to words under a card that ask about documents; none if they do not.
+async fn asides(deps: &Deps, state: &Steward) -> Result<Option<String>, BoxError> {
+    let (words, lang) = (state.message.as_str(), state.lang());
+    let Some(asked) = deps.desk.document_question(words) else {
+        return Ok(None);
+    };
+    let documents = deps.ledger.documents(&state.employee).await?;
+    let told = reply::about_documents(&deps.desk, (words, lang), asked, &documents);
+    Ok(Some(told))
+}
+
+/// Returns the names of the files that the words leave aside: those that they do not name where they
+/// name others, and those that were left aside before, unless they are named, uploaded anew, or meant
+/// by words about all attachments.
+fn set_aside(deps: &Deps, state: &Steward, words: &str, files: &[Attachment]) -> Vec<String> {
+    let request = state.request.as_ref();
+    let beside = request.map_or(&[][..], |request| &request.beside.attachments);
+    let is_within = |(at, _): (usize, &str)| {
+        let before = words.get(..at).and_then(|it| it.chars().next_back());
+        before.is_some_and(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+    };
+    let in_words = |name: &str| words.match_indices(name).any(|it| !is_within(it));
+    let is_named = |name: &String| in_words(name) || beside.contains(name);
+    // A name without a file is no reason to take another file.
+    let names_some =
+        !deps.desk.named_files(words).is_empty() || files.iter().any(|file| is_named(&file.name));
+    if !names_some && deps.desk.reader.means_attached(words) {
+        return vec![];
+    }
+    let was_aside =
+        |file: &Attachment| state.set_aside.contains(&file.name) && state.files.contains(file);
+    let stays = |file: &&Attachment| !is_named(&file.name) && (names_some || was_aside(file));
+    let names = files.iter().filter(stays).map(|file| file.name.clone());
+    names.collect()
 }
 
 /// Returns the documents that the words or the action withdraw or restore, if they are others than

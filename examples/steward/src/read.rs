@@ -2,7 +2,7 @@
 //! `words.toml`.
 use fugato::{
     form::Fields,
-    words::{clauses, dates, has_any_word},
+    words::{after_word, clauses, dates, has_any_word},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,8 @@ pub struct RuleReader {
     approver: Vec<String>,
     drop: Vec<String>,
     asks: Vec<String>,
+    attached: Vec<String>,
+    lead: Vec<String>,
     kind: Vec<Kind>,
 }
 
@@ -48,6 +50,12 @@ pub enum DocumentQuestion {
 struct Kind {
     form: FormKind,
     words: Vec<String>,
+    /// The verbs that name it only at the beginning: "claim my taxi" is no "claim R-1".
+    #[serde(default)]
+    begins: Vec<String>,
+    /// The words that name its documents, and ask for none.
+    #[serde(default)]
+    documents: Vec<String>,
 }
 
 /// A form, and how sure it is that it is meant.
@@ -140,9 +148,12 @@ impl RuleReader {
         clauses
     }
 
-    /// Returns the form that a text names.
+    /// Returns the form that a text names, or whose documents it names.
     pub(crate) fn form_of(&self, text: &str) -> Option<FormKind> {
-        self.kind(text, false).map(|(kind, _)| kind)
+        let mut kinds = self.kind.iter();
+        let of_documents = kinds.find(|kind| has_any_word(text, &kind.documents));
+        let named = || self.kind(text, false).map(|(kind, _)| kind);
+        of_documents.map(|kind| kind.form).or_else(named)
     }
 
     /// Returns the form whose name a short text is.
@@ -186,6 +197,11 @@ impl RuleReader {
         has_any_word(text, &self.further)
     }
 
+    /// Returns true if a text speaks of its attachments and names none.
+    pub(crate) fn means_attached(&self, text: &str) -> bool {
+        has_any_word(text, &self.attached)
+    }
+
     /// Returns true if the words ask for the next task and say nothing else.
     pub fn means_next(&self, text: &str) -> bool {
         let said = text.trim().trim_end_matches(['。', '.', '!', '！']);
@@ -193,11 +209,24 @@ impl RuleReader {
         self.next.contains(&said)
     }
 
+    /// Returns true if a text begins with one of these verbs, and with what is done to it: neither with
+    /// the number of a document nor with nothing.
+    fn begins_with(&self, text: &str, verbs: &[String]) -> bool {
+        let text = text.to_lowercase();
+        let mut rest = text.trim_start();
+        while let Some(behind) = after_word(rest, &self.lead) {
+            rest = behind.trim_start();
+        }
+        let object = after_word(rest, verbs).map(str::trim_start);
+        object.is_some_and(|object| !object.is_empty() && document_ids(object).is_empty())
+    }
+
     /// Returns the form that a text is about, with its confidence. A text that names neither form
     /// may still be about one of them, if `guess` allows it.
     fn kind(&self, text: &str, guess: bool) -> Option<FormGuess> {
         let mut kinds = self.kind.iter();
-        let named = kinds.find(|kind| has_any_word(text, &kind.words));
+        let named = kinds
+            .find(|kind| has_any_word(text, &kind.words) || self.begins_with(text, &kind.begins));
         match named.map(|kind| kind.form) {
             Some(FormKind::Application) => {
                 let either =

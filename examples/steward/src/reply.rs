@@ -166,6 +166,11 @@ pub(crate) fn unclear(lang: Lang) -> &'static str {
     )
 }
 
+/// Returns that the open card is left as it is.
+pub(crate) fn still_waits(lang: Lang) -> &'static str {
+    lang.pick("The card still waits.", "卡片还在等待。")
+}
+
 /// Returns the number of tasks that wait for the current one, if there are any.
 pub(crate) fn later(state: &Steward) -> Option<String> {
     let tasks = state.steward_state.tasks.iter();
@@ -177,12 +182,11 @@ pub(crate) fn later(state: &Steward) -> Option<String> {
 /// Returns the answer to a question about documents.
 pub(crate) fn about_documents(
     desk: &RuleData,
-    state: &Steward,
+    (words, lang): (&str, Lang),
     asked: DocumentQuestion,
     documents: &Documents,
 ) -> String {
-    let lang = state.lang();
-    let ids = document_ids(&state.message);
+    let ids = document_ids(words);
     let is_there = |id: &str| documents.all().any(|it| it.id == id);
     let unknown = ids.iter().filter(|id| !is_there(id));
     let unknown = unknown.map(|id| lang.pick(format!("There is no {id}."), format!("没有{id}。")));
@@ -190,7 +194,7 @@ pub(crate) fn about_documents(
     // A list is of what the words name; who shall choose gets all.
     let all = || documents.all().cloned().collect::<Vec<_>>();
     let mut shown = match asked {
-        DocumentQuestion::List => desk.targets(documents, &state.message, asked),
+        DocumentQuestion::List => desk.targets(documents, words, asked),
         _ => all(),
     };
     // Words may seem to name a place and name none: what there is, is shown.

@@ -1,15 +1,21 @@
 //! The agent behind the endpoints that all agents have: a conversation on a page.
 use async_trait::async_trait;
 use fugato::{
-    axum::{BadInput, Caller, ThreadAccess, TimelineItem, UserMessage, belongs, timeline, title},
+    BoxError,
+    axum::{
+        BadInput, Caller, MessageIntent, ThreadAccess, TimelineItem, UserMessage, belongs,
+        timeline, title,
+    },
     form::day,
     graph::Runner,
     state::{Interrupt, Message, ThreadId, say},
     stream::{QuestionAnswer, ReplyForm as Answer},
 };
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::{
+    answer::under_a_card,
     card::CardReply,
     intake::today,
     local,
@@ -38,6 +44,27 @@ impl ServedSteward {
         /// Sets the conversation of who sits at this machine: a path in their words is a file that
         /// comes with them.
         pub fn local(thread: Option<ThreadId>) { local = thread }
+    }
+
+    /// Refuses words that decide nothing under the card of an action that a page requested: they cannot
+    /// change it, and do not decline it.
+    async fn takes_words(&self, thread: &ThreadId, given: &Value) -> Result<(), BadInput> {
+        let said = match given {
+            Value::String(words) => Some(CardReply::say(words)),
+            given => CardReply::deserialize(given).ok(),
+        };
+        let Some(said) = said.filter(CardReply::decides_nothing) else {
+            return Ok(());
+        };
+        let state = self.service.runner().state(thread).await.ok().flatten();
+        if state.is_none_or(|state| state.is_chat()) {
+            return Ok(());
+        }
+        let words = said.text.unwrap_or_default();
+        Err(BadInput::new(say!(
+            "{words:?} is neither a yes nor a no, and other words do not change what a button asked for; the card waits",
+            "{words:?} 既不是同意也不是拒绝，而按钮请求的操作不能用别的话来更改；卡片还在等待"
+        )))
     }
 
     /// Keeps the files that words at this machine name.
@@ -92,7 +119,31 @@ impl fugato::axum::Agent for ServedSteward {
             ..request.message(said.text)
         };
         let requested = Update::Requested(Box::new(request));
-        Ok(recalled.into_iter().chain([requested]).collect())
+        Ok([requested].into_iter().chain(recalled).collect())
+    }
+
+    /// A question about documents under a card is answered, and the card is left as it is.
+    async fn intent(
+        &self,
+        thread: &ThreadId,
+        said: &UserMessage,
+    ) -> Result<MessageIntent, BadInput> {
+        let unread = |error: BoxError| {
+            BadInput::new(say!("the documents cannot be read now", "现在读不到单据")).because(error)
+        };
+        let runner = self.runner();
+        let open = runner.interrupts(thread).await;
+        if open.map_err(|error| unread(error.into()))?.is_empty() {
+            return Ok(MessageIntent::Request);
+        }
+        let state = runner.state(thread).await;
+        let state = state.map_err(|error| unread(error.into()))?;
+        let Some(state) = state else {
+            return Ok(MessageIntent::Request);
+        };
+        let told = under_a_card(self.service.deps(), &state, &said.text).await;
+        let told = told.map_err(|error| unread(error.into()))?;
+        Ok(told.map_or(MessageIntent::Request, MessageIntent::Told))
     }
 
     /// Allows only the employee of the conversation, through any endpoint: others neither see the
@@ -109,12 +160,15 @@ impl fugato::axum::Agent for ServedSteward {
 
     async fn answer(
         &self,
-        _: &ThreadId,
+        thread: &ThreadId,
         caller: &Caller,
         _: &Interrupt,
         answered: QuestionAnswer,
     ) -> Result<Value, BadInput> {
         let QuestionAnswer { reply, reason, .. } = answered;
+        if let Answer::Value(given) = &reply {
+            self.takes_words(thread, given).await?;
+        }
         let reply = match reply {
             // Its schema says what is wrong with it.
             Answer::Value(Value::Object(object)) => {

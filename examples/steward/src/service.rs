@@ -89,8 +89,18 @@ impl RuleData {
             "{told}\nToday is {today}.\nThe forms:\n{forms}",
             "{told}\n今天是 {today}。\n表单有：\n{forms}"
         );
+        let system = if at.earlier.is_empty() {
+            system
+        } else {
+            say!(
+                "{system}\nThe messages before the last one are only what it refers to: what was done or dropped there is over.",
+                "{system}\n最后一条之前的消息只用来理解它指的是什么：那里已经办完或取消的都不再办。"
+            )
+        };
         let words = Message::user(at.message.as_str());
-        let request = ChatRequest::new([Message::system(system), words])
+        let messages = std::iter::once(Message::system(system));
+        let messages = messages.chain(at.earlier.iter().cloned()).chain([words]);
+        let request = ChatRequest::new(messages)
             .temperature(0.0)
             .metadata("stage", stage);
         let schema = Schema::new(arguments).unwrap_or_else(|_| Schema::of::<Value>());
@@ -190,6 +200,9 @@ impl RuleData {
 pub struct Situation {
     /// The words.
     pub message: String,
+    /// What was said before, where only the client keeps that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Message>,
     /// The attachments and options of the words.
     pub beside: RequestExtras,
     /// The form that is asked about, if not that of the current task.
@@ -220,6 +233,7 @@ impl Situation {
             targets: state.targets.clone(),
             files: state.files.iter().map(|file| file.name.clone()).collect(),
             message: state.message.clone(),
+            earlier: state.earlier(),
             beside: RequestExtras {
                 base_date: state.base_date.clone(),
                 ..beside

@@ -41,12 +41,26 @@ pub struct Steward {
     pub steward_state: TaskPlan,
     /// The messages of the conversation.
     pub history: Vec<Message>,
+    /// True if the messages before the present words are what a client says of a conversation that it
+    /// keeps itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_recalled: bool,
     /// The names of the requests that have answered a card, the newest last: a repeat of one
     /// answers no other card.
     pub heard: Vec<String>,
     /// The uploaded files of the conversation that wait for a document.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Attachment>,
+    /// The names of the files that waited while words named others: they come with no words that do
+    /// not name them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<String>,
+    /// True if the words under a card are a no with a reason.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rejects: bool,
+    /// The answer to words under a card that ask about documents and change nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aside: Option<String>,
     /// The documents that the request withdraws or restores, as they were when it came.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Document>,
@@ -215,7 +229,24 @@ impl Steward {
         self.kind() == Some(&RequestKind::Chat)
     }
 
-    /// Returns the files that no task has yet.
+    /// Returns the last messages before the present words, if only the client keeps them.
+    pub(crate) fn earlier(&self) -> Vec<Message> {
+        const MOST: usize = 12;
+        const LONGEST: usize = 2000;
+        let before = self
+            .history
+            .split_last()
+            .map_or(&[][..], |(_, before)| before);
+        let last = before.len().saturating_sub(MOST);
+        let kept = before.get(last..).filter(|_| self.is_recalled);
+        let mut kept = kept.unwrap_or_default().to_vec();
+        for message in &mut kept {
+            message.content = message.content.chars().take(LONGEST).collect();
+        }
+        kept
+    }
+
+    /// Returns the files that no task has yet and that no words have left aside.
     pub(crate) fn new_files(&self) -> impl Iterator<Item = &Attachment> {
         let tasks = &self.steward_state.tasks;
         let is_used = |name: &str| {
@@ -223,7 +254,9 @@ impl Steward {
                 |task: &PlanTask| strings(task.fields.get("attachments")).any(|it| it == name);
             tasks.iter().any(of_task)
         };
-        self.files.iter().filter(move |file| !is_used(&file.name))
+        let is_new =
+            move |file: &&Attachment| !self.set_aside.contains(&file.name) && !is_used(&file.name);
+        self.files.iter().filter(is_new)
     }
 
     /// Returns true if the verdict lets the conversation act.

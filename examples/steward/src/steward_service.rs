@@ -15,9 +15,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
+    answer::under_a_card,
     card::CardReply,
     deps::Deps,
-    graph, legacy,
+    graph,
+    ledger::LedgerError,
+    legacy,
     response::Response,
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
@@ -72,6 +75,9 @@ pub enum ClerkError {
         /// The open interrupts.
         pending: Vec<Interrupt>,
     },
+    /// The documents cannot be looked up.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// It did not go well.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -324,6 +330,13 @@ impl StewardThread<'_> {
         let (Some(state), [asked]) = (state, pending.as_slice()) else {
             return Err(ClerkError::Waiting { pending });
         };
+        if is_said(request)
+            && let Some(told) = under_a_card(&self.clerk.deps, &state, &request.message).await?
+        {
+            let mut response = self.response(&state, Some(asked));
+            response.told_mut().reply = told;
+            return Ok(json!(response));
+        }
         let card = request.card.as_deref().map(InterruptId::from);
         let said = UserMessage::new(Caller::default(), &request.message).card(card);
         // An action that was requested as it is takes a yes or a no, and no other words.
@@ -378,7 +391,11 @@ impl StewardThread<'_> {
     }
 
     fn told(&self, state: &Steward, card: Option<&Interrupt>) -> Value {
-        let response = || json!(Response::of(&self.clerk.deps.desk, state, card));
+        json!(self.response(state, card))
+    }
+
+    fn response(&self, state: &Steward, card: Option<&Interrupt>) -> Response {
+        let response = || Response::of(&self.clerk.deps.desk, state, card);
         state.lang().scope(response)
     }
 }

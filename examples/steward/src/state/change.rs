@@ -44,6 +44,10 @@ pub enum Update {
     },
     /// The uploaded files of the conversation are these.
     Attached(Vec<Attachment>),
+    /// The words leave these of them aside.
+    SetAside(Vec<String>),
+    /// The words under a card ask about documents, and this is the answer; none for other words.
+    Aside(Option<String>),
     /// The request withdraws or restores these documents.
     Targeted(Vec<Document>),
     /// The decider, the model calls, and the reason for a fallback.
@@ -72,6 +76,8 @@ pub enum Update {
     Beside(Box<RequestExtras>),
     /// A person says something else in place of an answer.
     Said(String),
+    /// The words are a no, which declines unless they change something.
+    Rejecting,
     /// The action graph has left.
     Returned(Box<GraphOutput>),
     /// The current task is over.
@@ -133,6 +139,7 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
         Update::Requested(request) => requested(state, *request),
         Update::Recalled { history, plan } => {
             (state.history, state.steward_state) = (history, plan);
+            state.is_recalled = true;
         }
         Update::Prepared {
             message,
@@ -150,6 +157,8 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
             (state.message, state.base_date, state.runtime) = (message, base_date, runtime);
         }
         Update::Attached(files) => state.files = files,
+        Update::SetAside(names) => state.set_aside = names,
+        Update::Aside(told) => state.aside = told,
         Update::Targeted(documents) => state.targets = documents,
         Update::Judged(how) => {
             state.planning_source = Some(how.source);
@@ -180,8 +189,9 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
         Update::Beside(beside) => beside_words(state, *beside),
         Update::Said(words) => {
             state.history.push(Message::user(words.as_str()));
-            state.message = words;
+            (state.message, state.rejects) = (words, false);
         }
+        Update::Rejecting => state.rejects = true,
         Update::Returned(returned) => {
             state.actions = returned.actions;
             state.evidence = returned.evidence;
@@ -226,6 +236,7 @@ fn requested(state: &mut Steward, request: Request) {
         heard: std::mem::take(&mut state.heard),
         evidence: std::mem::take(&mut state.evidence),
         files: std::mem::take(&mut state.files),
+        set_aside: std::mem::take(&mut state.set_aside),
         request: Some(request),
         ..Steward::default()
     };
@@ -282,6 +293,12 @@ fn fell_back(state: &mut Steward, reason: String) {
 }
 
 fn decided(state: &mut Steward, decision: RuntimeDecision) {
+    let is_no = state.rejects && state.is_pending() && decision == RuntimeDecision::Unclear;
+    let decision = if is_no {
+        RuntimeDecision::Cancel
+    } else {
+        decision
+    };
     if decision == RuntimeDecision::Cancel && state.is_pending() {
         declined(state);
     }

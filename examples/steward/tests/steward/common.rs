@@ -65,8 +65,6 @@ impl Deref for StewardFixture {
 pub(crate) struct Files {
     pub(crate) folder: Arc<TempDir>,
     pub(crate) store: FileStore,
-    /// True if a file that is named in a test is uploaded before.
-    uploads_named: bool,
 }
 
 /// The files of the employees of these tests.
@@ -206,16 +204,8 @@ impl StewardFixture {
         let files = Files {
             store: FileStore::at(folder.path()),
             folder,
-            uploads_named: true,
         };
         Self::over(books, Arc::new(log), model, runtime, files)
-    }
-
-    /// Returns a stage in which a name is only a name, and no file is uploaded unless a test does it.
-    pub(crate) async fn without_files() -> Self {
-        let mut stage = Self::new().await;
-        stage.files.uploads_named = false;
-        stage
     }
 
     /// Uploads a real file to the conversation.
@@ -229,7 +219,7 @@ impl StewardFixture {
     async fn uploads(&self, request: &Request) {
         let told = serde_json::to_string(request).unwrap();
         for name in FILES {
-            if self.files.uploads_named && told.contains(name) {
+            if told.contains(name) {
                 self.upload(name).await;
             }
         }

@@ -1,14 +1,18 @@
 //! Requests as employees type them, in both languages: what is understood, what is refused, and
 //! what is never written.
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::{cli::Lang, stream::card_text};
 use fugato_testkit::{
     Scripted, ScriptedReply,
     language::{foreign, foreign_in_request},
 };
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::common::StewardFixture;
+use crate::{
+    common::{StewardFixture, TODAY, content},
+    http::Wire,
+};
 
 /// The ids that are known not to hold yet. The list may only get shorter.
 const OPEN: &[&str] = &[];
@@ -78,35 +82,87 @@ async fn prompted(case: &Case, lang: Lang, typed: &str) -> Option<String> {
     found.map(|words| format!("a model is asked with {words:?}"))
 }
 
+/// A conversation at the router of the program, as its page leads it: words under a card answer it.
+struct Served(Wire, StewardFixture);
+
+impl Served {
+    async fn new() -> Self {
+        let (wire, stage) = Wire::new().await;
+        Self(wire, stage)
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let (_, text) = self.0.send("GET", path, &Value::Null).await;
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    async fn card(&self) -> Value {
+        self.get("/threads/c1").await["interrupts"][0].clone()
+    }
+
+    async fn answer(&self, card: &Value, reply: Value) {
+        let id = card["id"].as_str().unwrap();
+        let body = json!({ "answers": { id: reply }, "digests": { id: card["digest"] } });
+        let (status, told) = self.0.send("POST", "/threads/c1/resume", &body).await;
+        assert!(status.is_success(), "{told}");
+    }
+
+    async fn say(&self, words: &str) {
+        let card = self.card().await;
+        if card.is_null() {
+            let body = json!({ "text": words, "extra": { "base_date": TODAY } });
+            let (status, told) = self.0.send("POST", "/threads/c1/runs", &body).await;
+            assert!(status.is_success(), "{words}: {told}");
+        } else {
+            let said = json!({ "action": "say", "text": words });
+            self.answer(&card, said).await;
+        }
+    }
+
+    async fn upload(&self, name: &str) {
+        let file = json!({ "name": name, "content": BASE64_STANDARD.encode(content(name)) });
+        let (status, told) = self.0.post("attachments", file).await;
+        assert!(status.is_success(), "{told}");
+    }
+
+    /// Returns the words of the agent so far, each answer for itself.
+    async fn told(&self) -> Vec<String> {
+        let view = self.get("/threads/c1").await;
+        let items = view["timeline"].as_array().cloned().unwrap_or_default();
+        let told = items.iter().filter(|item| item["kind"] == "assistant_text");
+        told.filter_map(|item| Some(item["text"].as_str()?.to_owned()))
+            .collect()
+    }
+}
+
 /// Returns what is wrong with what came of a case.
 async fn wrong(case: &Case) -> Vec<String> {
-    let stage = StewardFixture::without_files().await;
-    let (mut wrong, mut last) = (Vec::new(), Value::Null);
+    let served = Served::new().await;
+    let (mut wrong, mut reply) = (Vec::new(), String::new());
     let typed = case.turns.concat();
     let lang = Lang::of(&typed);
     for turn in &case.turns {
-        last = match turn.as_str() {
-            "@yes" if stage.shown().await.is_none() => {
-                wrong.push("no card is open".to_owned());
-                continue;
-            }
-            "@yes" => stage.agree().await,
+        let before = served.told().await.len();
+        match turn.as_str() {
+            "@yes" => match served.card().await {
+                Value::Null => wrong.push("no card is open".to_owned()),
+                card => served.answer(&card, json!({ "action": "approve" })).await,
+            },
             turn if turn.starts_with("@file ") => {
-                stage.upload(turn.trim_start_matches("@file ")).await;
-                continue;
+                served.upload(turn.trim_start_matches("@file ")).await;
             }
-            words => stage.chat(words).await,
-        };
-        let mut said = String::new();
-        texts(&last["reply"], &mut said);
+            words => served.say(words).await,
+        }
+        reply = served.told().await.split_off(before).join("\n");
+        let mut said = reply.clone();
         // The card as a terminal and a chat client show it.
-        said.extend(stage.pending().await.map(|card| card_text(&card)));
+        said.extend(served.1.pending().await.map(|card| card_text(&card)));
         wrong.extend(foreign(lang, &said, &typed).map(|words| format!("says {words:?}")));
     }
     wrong.extend(prompted(case, lang, &typed).await);
-    let prompt = &last["pending_interrupt"]["prompt"];
-    let mut shown = String::new();
-    texts(&last["reply"], &mut shown);
+    let card = served.card().await;
+    let prompt = &card["prompt"];
+    let mut shown = format!("{reply}\n");
     texts(prompt, &mut shown);
     if let Some(card) = &case.card {
         let name = prompt["call"]["name"].as_str().unwrap_or_default();
@@ -115,10 +171,9 @@ async fn wrong(case: &Case) -> Vec<String> {
         }
     }
     wrong.extend(lacking(&case.has, &prompt["call"]["arguments"]));
-    let tasks = last["steward_state"]["tasks"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
+    let state = served.get("/threads/c1/state").await;
+    let tasks = state["state"]["steward_state"]["tasks"].as_array();
+    let tasks = tasks.cloned().unwrap_or_default();
     let is_open = |task: &&Value| task["status"] == "open";
     let open: Vec<&Value> = tasks.iter().filter(is_open).collect();
     if !case.task.is_empty() {
@@ -140,19 +195,16 @@ async fn wrong(case: &Case) -> Vec<String> {
         }
     }
     if let Some(wrote) = &case.wrote {
-        let documents = stage.documents().await;
-        let mut ids: Vec<String> = documents
-            .applications
-            .iter()
-            .map(|one| one.id.clone())
-            .collect();
-        ids.extend(documents.reimbursements.iter().map(|one| one.id.clone()));
+        let documents = served.get("/steward/documents").await;
+        let of = |form: &str| documents[form].as_array().cloned().unwrap_or_default();
+        let all = [of("applications"), of("reimbursements")].concat();
+        let ids: Vec<_> = all.iter().filter_map(|one| one["id"].as_str()).collect();
         if ids != *wrote {
             wrong.push(format!("{ids:?} are written and not {wrote:?}"));
         }
     }
     if !wrong.is_empty() {
-        wrong.push(format!("it said {:?}", last["reply"]));
+        wrong.push(format!("it said {reply:?}"));
     }
     wrong
 }

@@ -23,10 +23,11 @@ use tower::ServiceExt as _;
 
 use crate::common::{StewardFixture, TODAY, TRIP, TestResult, of, trip};
 
-struct Wire(Router);
+/// The router of the program, over a stage.
+pub(crate) struct Wire(Router);
 
 impl Wire {
-    async fn new() -> (Self, StewardFixture) {
+    pub(crate) async fn new() -> (Self, StewardFixture) {
         let stage = StewardFixture::new().await;
         let routes =
             AgentRoutes::new(ServedSteward::new(stage.clerk.clone())).authenticate(AllowAll);
@@ -36,13 +37,18 @@ impl Wire {
         (Self(routes.router()), stage)
     }
 
-    async fn send(&self, method: &'static str, path: &str, body: &Value) -> (StatusCode, String) {
+    pub(crate) async fn send(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: &Value,
+    ) -> (StatusCode, String) {
         let request = TestRequest::new(method, path, body.clone());
         let TestResponse { status, body } = request.call(self.0.clone()).await;
         (StatusCode::from_u16(status).unwrap(), body)
     }
 
-    async fn post(&self, path: &str, body: Value) -> (StatusCode, Value) {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> (StatusCode, Value) {
         let mut body = body;
         body["conversation_id"] = json!("c1");
         let (status, text) = self.send("POST", &format!("/steward/{path}"), &body).await;

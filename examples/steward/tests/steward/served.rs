@@ -3,7 +3,8 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::cli::Lang;
 use fugato_testkit::{
-    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, language::foreign,
+    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, check_hint, check_names,
+    check_patience, check_reading, check_stock_client, language::foreign,
 };
 use serde_json::{Value, json};
 
@@ -692,10 +693,10 @@ async fn stw_served_what_a_client_says_was_said_before_counts() {
         ),
         (
             "Apply for a trip to Shanghai by train to visit a client",
-            "from 2054-03-02 to 2054-03-05, budget 1200 yuan",
+            "from 2054-04-02 to 2054-04-05, budget 1200 yuan",
             [
                 "destination: Shanghai",
-                "start date: 2054-03-02",
+                "start date: 2054-04-02",
                 "estimated amount: 1200 CNY",
             ],
         ),
@@ -706,22 +707,21 @@ async fn stw_served_what_a_client_says_was_said_before_counts() {
         for line in shown {
             assert_contains(&card, line);
         }
-        let done = [
+        let yes = [
             user,
             ("assistant", asked.as_str()),
             ("user", then),
             ("assistant", card.as_str()),
             ("user", "yes"),
-            ("assistant", "Done: A-1"),
         ];
+        let done = says(&yes).await;
+        let done = [&yes[..], &[("assistant", done.as_str())]].concat();
         let more = ("user", "Reimburse my taxi 20 yuan from yesterday");
         let next = says(&[&done[..], &[more]].concat()).await;
         assert!(!next.contains("2054"), "{next}");
+        let written = served.get("/steward/documents").await;
+        assert_eq!(written["applications"][0]["id"], "A-1", "{done:?}");
     }
-    assert_eq!(
-        served.get("/steward/documents").await["applications"],
-        json!([])
-    );
 }
 
 /// An operator who goes back to the legacy path says why, and the log of the work has it.
@@ -736,4 +736,101 @@ fn stw_7_the_reason_of_an_operator_is_in_the_log_of_the_work() {
     program.ok(&["say", TRIP]);
     let told = program.ok(&["show", "3"]);
     assert_contains(&told, "the graphs lose claims since Monday");
+}
+
+/// An amount that a client sends as text keeps its currency, and what is out of bounds gets no card.
+#[tokio::test]
+async fn stw_served_amounts_keep_their_currency_and_bounds_hold_for_pages() {
+    let served = ProgramServer::new(&[]);
+    let with = |field: &str, value: Value| {
+        let mut fields = trip();
+        fields.as_object_mut().unwrap().remove("currency");
+        fields[field] = value;
+        fields
+    };
+    let drafted = async |trace: &str, fields: &Value| {
+        let body = action_of(trace, "save_application_draft", fields);
+        let body = json!({ "conversation_id": trace, "client_trace_id": trace, "base_date": TODAY, "action": body["action"], "arguments": fields });
+        served
+            .send(("POST", "/steward/actions/execute"), &body)
+            .await
+            .1
+    };
+    let dollars = drafted("d1", &with("estimated_amount", json!("100 USD"))).await;
+    let asked = &dollars["pending_interrupt"]["prompt"]["call"]["arguments"];
+    assert_eq!(
+        (&asked["estimated_amount"], &asked["currency"]),
+        (&json!(100), &json!("USD")),
+        "{dollars}"
+    );
+    for (trace, fields) in [
+        ("d2", with("reason", json!("x".repeat(500_000)))),
+        ("d3", with("start_date", json!("1900-01-01"))),
+        ("d4", with("start_date", json!("2099-01-01"))),
+        ("d5", with("estimated_amount", json!("100 bananas"))),
+    ] {
+        let refused = drafted(trace, &fields).await;
+        assert_eq!(
+            refused["pending_interrupt"],
+            Value::Null,
+            "{trace}: {refused}"
+        );
+        assert_eq!(refused["outcome"], "blocked", "{trace}: {refused}");
+    }
+}
+
+/// C8: a client that keeps its conversation itself answers the card that it repeats, once, and nobody
+/// else's words are a request.
+#[test]
+fn stw_served_a_stock_client_answers_its_card() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    let cards = [
+        (
+            "Save a draft of a business trip to Shanghai from 2054-03-02 to 2054-03-05 by train to visit a client, budget 1200 yuan",
+            "Done: A-",
+        ),
+        (
+            "存草稿：2054年4月2日到4月5日去上海拜访客户，坐火车，预算1200元",
+            "已办理：A-",
+        ),
+    ];
+    check_stock_client(&program, &cards);
+}
+
+/// C9: models that hang or drip are waited for as long as the flags say.
+#[test]
+fn stw_served_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    check_patience(
+        &program,
+        [
+            "sort out three days in Rome for me",
+            "帮我安排三天的罗马之行",
+        ],
+    );
+}
+
+/// C11: what a server takes as the name of a conversation, the command line does.
+#[test]
+fn stw_served_names_that_a_server_takes_are_told_exported_and_deleted() {
+    check_names(&TestProgram::new(env!("CARGO_BIN_EXE_steward")));
+}
+
+/// C11: what a card says of the command line answers it.
+#[test]
+fn stw_served_what_a_card_says_of_the_command_line_answers_it() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    let trip = TRIP.replace("3月", "2054年3月");
+    check_hint(&program, &trip, "已办理：A-1");
+}
+
+/// C11: commands that only read do so where nothing can be written.
+#[test]
+fn stw_served_reading_commands_work_where_nothing_can_be_written() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    let receipt = program.path("receipt.pdf");
+    std::fs::write(&receipt, "%PDF-1.4 taxi").unwrap();
+    let words = format!("报销昨天的打车费86.5元，附件{}", receipt.display());
+    program.ok(&["--thread", "claim", "say", "--yes", &words]);
+    check_reading(&program, TRIP, &[&["attachments"], &["attachments", "R-1"]]);
 }
