@@ -11,14 +11,15 @@ use crate::{
     read::DocumentQuestion,
     reply::{about_documents, still_waits},
     response::Response,
-    state::{Steward, Update},
+    state::{RuntimeDecision, Steward, Update},
 };
 
 /// Shows the reply to the request, and returns its answer.
 pub(crate) async fn answer(deps: &Deps, cx: &Context<Steward>) -> Result<Update, BoxError> {
     let (state, desk) = (cx.state(), &deps.desk);
     let mut response = Response::of(desk, state, None);
-    if state.is_off_topic()
+    let is_unclear = matches!(state.runtime_decision, Some(RuntimeDecision::Unclear));
+    if (state.is_off_topic() || is_unclear)
         && let Some(asked) = desk.document_question(&state.message)
     {
         let documents = deps.ledger.documents(&state.employee).await?;

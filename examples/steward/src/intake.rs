@@ -44,7 +44,9 @@ pub(crate) async fn prepared(
     let aside = set_aside(deps, state, words, &files);
     let aside = (aside != state.set_aside).then_some(Update::SetAside(aside));
     let attached = (files != state.files).then(|| Update::Attached(files.clone()));
-    let attached = attached.into_iter().chain(aside);
+    let placed = (state.thread != cx.thread().as_str())
+        .then(|| Update::Placed(cx.thread().as_str().to_owned()));
+    let attached = placed.into_iter().chain(attached).chain(aside);
     if state.is_pending() {
         let targeted = targeted(deps, state, &state.message).await?;
         let told = asides(deps, state).await?;

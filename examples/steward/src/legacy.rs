@@ -63,10 +63,6 @@ pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     };
     let shown = move |state: &Steward| card::question(&desk, state);
     let answered = |state: &Steward, reply: CardReply| card::answered(state, &reply);
-    let planned = {
-        let toolbox = toolbox.clone();
-        move |state: &Steward| after_action(&toolbox, state)
-    };
     let acted = move |state: &Steward| after_action(&toolbox, state);
     let graph = Graph::<Steward>::starting_at(BEGIN)
         .node(BEGIN, begin)
@@ -78,7 +74,7 @@ pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
         .node(ANSWER, answers)
         .branch(BEGIN, [UNDERSTAND, PLAN, KEEP], after_begin)
         .branch(UNDERSTAND, [REVIEW, PLAN, KEEP], after_words)
-        .branch(PLAN, [REVIEW, ACT, KEEP], planned)
+        .branch(PLAN, [REVIEW, ACT, KEEP], acted.clone())
         .branch(REVIEW, [ACT, KEEP, BEGIN], after_review)
         .branch(ACT, [REVIEW, ACT, KEEP], acted)
         .branch(KEEP, [UNDERSTAND, ANSWER], after_keep)
@@ -93,8 +89,7 @@ pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
 async fn begun(deps: &Deps, cx: &Context<Steward>) -> Result<Vec<Update>, BoxError> {
     let mut updates = prepared(deps, cx, Runtime::Legacy).await?;
     if cx.state().rollback.is_none() {
-        let reason = deps.rollback.clone();
-        let reason = reason.unwrap_or_else(|| CHOSEN.to_owned());
+        let reason = deps.rollback.clone().unwrap_or_else(|| CHOSEN.into());
         updates.push(Update::RolledBack { reason });
     }
     Ok(updates)
@@ -106,6 +101,9 @@ struct Step<N>(N);
 #[async_trait]
 impl<N: Node<Steward>> Node<Steward> for Step<N> {
     async fn run(&self, cx: Context<Steward>) -> Result<Outcome<Update>, BoxError> {
+        if let Some(forgotten) = cx.state().copied_consent(cx.thread()) {
+            return Ok(Outcome::done([forgotten]));
+        }
         cx.emit(Phase::Executing.event(cx.state().lang()));
         self.0.run(cx).await
     }

@@ -11,7 +11,7 @@ use fugato::{
     cli::Lang,
     form::{Fields, strings},
     llm::{CallTrace, DecisionSource},
-    state::{Message, Role, State, ToolCall},
+    state::{Message, Role, State, ThreadId, ToolCall},
     tool::Evidence,
 };
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,9 @@ pub struct Steward {
     pub employee: String,
     /// The present request.
     pub request: Option<Request>,
+    /// The thread in which the request is worked on: a consent that was given there is none in a copy.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub thread: String,
     /// The words that are to be understood, cleaned.
     pub message: String,
     /// The day on which "tomorrow" is counted, as `2026-03-02`.
@@ -227,6 +230,13 @@ impl Steward {
     /// Returns true if the request belongs to a conversation on a page.
     pub fn is_chat(&self) -> bool {
         self.kind() == Some(&RequestKind::Chat)
+    }
+
+    /// Returns the change that forgets a consent which was given in another thread, of which this one is
+    /// a copy: the card is shown again here.
+    pub(crate) fn copied_consent(&self, thread: &ThreadId) -> Option<Update> {
+        let is_copied = self.approval.is_some() && self.thread != thread.as_str();
+        is_copied.then_some(Update::Unapproved)
     }
 
     /// Returns the last messages before the present words, if only the client keeps them.

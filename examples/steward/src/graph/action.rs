@@ -17,7 +17,8 @@ use crate::{
 };
 
 /// Builds the graph `action_checkpoint_load → action_execute_node → action_checkpoint_persist`. It
-/// ends before a step that a person has to agree to, and is entered again after their consent.
+/// ends before a step that a person has to agree to, and is entered again after their consent in this
+/// very thread.
 pub fn action(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let toolbox = action::toolbox(deps)?;
     let (_, step) = action::sequences(toolbox.clone()).into_nodes();
@@ -36,26 +37,24 @@ pub fn action(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
         .node("action_checkpoint_load", load)
         .node("action_execute_node", step)
         .node("action_checkpoint_persist", persist)
-        .edge("action_checkpoint_load", "action_execute_node")
-        .branch(
-            "action_execute_node",
-            ["action_execute_node", "action_checkpoint_persist"],
-            goes_on,
-        )
+        .branch("action_checkpoint_load", GOES_ON, goes_on.clone())
+        .branch("action_execute_node", GOES_ON, goes_on)
         .edge("action_checkpoint_persist", END)
         .policy("action_execute_node", NodePolicy::default().attempts(TRIES));
     Ok(graph.build()?)
 }
 
+const GOES_ON: [&str; 2] = ["action_execute_node", "action_checkpoint_persist"];
+
 /// Checks that the stored progress of the action is consistent. The next step is the first one that
 /// is not done.
-async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
+async fn load(cx: Context<Steward>) -> Result<Option<Update>, BoxError> {
     let actions = &cx.state().actions;
     if actions.steps.len() < actions.done.len() {
         return Err("more steps are done than there are".into());
     }
     cx.emit(Phase::Executing.event(cx.state().lang()));
-    Ok(())
+    Ok(cx.state().copied_consent(cx.thread()))
 }
 
 /// Returns the result of the action, in the same record as the state that it belongs to.

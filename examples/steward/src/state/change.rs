@@ -68,6 +68,10 @@ pub enum Update {
     Drafted(Fields),
     /// A person agrees to a call.
     Approved(Approval),
+    /// The consent was given in another thread.
+    Unapproved,
+    /// The request is worked on in this thread.
+    Placed(String),
     /// A person does not agree, and perhaps says why.
     Declined,
     /// A request of this name has answered a card.
@@ -184,6 +188,8 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
         Update::Checked(update) => state.evidence.apply(update),
         Update::Drafted(fields) => state.steward_state.form = fields,
         Update::Approved(approval) => state.approval = Some(approval),
+        Update::Unapproved => state.approval = None,
+        Update::Placed(thread) => state.thread = thread,
         Update::Declined => declined(state),
         Update::Heard(trace) => heard(state, trace),
         Update::Beside(beside) => beside_words(state, *beside),
@@ -231,6 +237,7 @@ fn requested(state: &mut Steward, request: Request) {
     *state = Steward {
         conversation_id: request.conversation_id.clone(),
         employee: request.employee.clone(),
+        thread: std::mem::take(&mut state.thread),
         steward_state: std::mem::take(&mut state.steward_state),
         history: std::mem::take(&mut state.history),
         heard: std::mem::take(&mut state.heard),

@@ -835,3 +835,27 @@ fn stw_served_reading_commands_work_where_nothing_can_be_written() {
     program.ok(&["--thread", "claim", "say", "--yes", &words]);
     check_reading(&program, TRIP, &[&["attachments"], &["attachments", "R-1"]]);
 }
+
+/// K35: a consent that was given in a conversation is none in a copy of it: the copy shows the card
+/// again, also where what was agreed to is gone by then.
+#[test]
+fn k35_a_copy_of_a_conversation_asks_again() {
+    for runtime in ["graph", "legacy"] {
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+        let program = program.env("STEWARD_AGENT_RUNTIME", runtime);
+        program.ok(&["say", "--yes", &TRIP.replace("3月", "2054年3月")]);
+        program.ok(&["say", "--yes", "撤回A-1"]);
+        let history = program.ok(&["history", "--full"]);
+        let mut copies = 0;
+        for seq in 1..=history.lines().count() {
+            let (seq, copy) = (seq.to_string(), format!("copy-{seq}"));
+            if program.run(&["fork", &seq, &copy]).well {
+                copies += 1;
+                program.run(&["--thread", &copy, "say", "你好"]);
+            }
+        }
+        assert!(copies > 3, "{runtime}: {history}");
+        let told = program.ok(&["--thread", "list", "say", "我有哪些申请"]);
+        assert!(!told.contains("A-2"), "{runtime}: {told}");
+    }
+}
