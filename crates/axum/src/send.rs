@@ -81,7 +81,15 @@ pub(crate) async fn speak<A: Agent>(
     said: UserMessage,
 ) -> Result<SendOutcome<A::State>, SendError> {
     let words = said.words();
-    let lang = language(agent.runner(), thread, &words.text).await;
+    // A conversation that only the client keeps has the language of its last words that show one.
+    let earlier = said.earlier();
+    let mut earlier = earlier.iter().rev();
+    let evident = Lang::evident(&words.text);
+    let evident = evident.or_else(|| earlier.find_map(|said| Lang::evident(&said.content)));
+    let lang = match evident {
+        Some(lang) => lang,
+        None => language(agent.runner(), thread, "").await,
+    };
     match lang.scope_future(spoken(agent, thread, key, said)).await {
         Err(SendError::Run(error)) => match plain_reply(agent, &words, &error).await {
             Some(text) => Ok(SendOutcome::Told(text)),

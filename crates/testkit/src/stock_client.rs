@@ -1,12 +1,13 @@
 //! A stock client of OpenAI's protocol: it names no conversation, and repeats all that was said.
 use std::time::{Duration, Instant};
 
+use fugato_state::Lang;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::{
     FaultyServer, ModelAnswer, ModelServer, Server, ServerFault, TestProgram, assert_contains,
-    assert_lacks,
+    assert_lacks, language::foreign,
 };
 
 /// The path of the protocol.
@@ -105,6 +106,7 @@ pub fn check_stock_client(program: &TestProgram, cards: &[(&str, &str)]) {
             again.messages.extend(before.cloned());
             let told = again.say(&format!("yes {card}"));
             assert_lacks(&told, *done);
+            assert_eq!(foreign(Lang::of(words), &told, words), None, "{told}");
         }
         not_the_persons(&mut client(), words);
         streamed(&mut client(), words);
