@@ -181,7 +181,7 @@ fn pln_8_what_people_ask_is_read_out_and_put_on_cards_by_the_program() {
     );
 }
 
-/// B5, B6: neither a model's claim of a fill nor what it says beside the point is a reply, and a cut
+/// Neither a model's claim of a fill nor what it says beside the point is a reply, and a cut
 /// answer is none.
 #[test]
 fn pln_21_a_model_that_lies_about_an_order_is_not_believed() {
@@ -246,26 +246,26 @@ fn what_a_client_says_was_said_before_reaches_the_model() {
     check_stock_client(&Folder::new().0, &cards);
 }
 
-/// C9: a model that hangs, or says a letter a second, keeps nobody waiting beyond its limits.
+/// A model that hangs, or says a letter a second, keeps nobody waiting beyond its limits.
 #[test]
 fn pln_14_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
     check_patience(&Folder::new().0, ["tell me about the sea", "给我讲讲大海"]);
 }
 
-/// C11: what a server takes as the name of a conversation, the command line does.
+/// The command line takes each name of a conversation that a server takes.
 #[test]
 fn pln_14_names_that_a_server_takes_are_told_exported_and_deleted() {
     check_names(&Folder::new().0);
 }
 
-/// C11: what a card says of the command line answers it.
+/// The command line that a card names answers it.
 #[test]
 fn pln_w7_what_a_card_says_of_the_command_line_answers_it() {
     check_hint(&Folder::new().0, "buy 0.1 BTC", "order #1 is filled");
     check_hint(&Folder::new().0, "买0.1个比特币", "已全部成交");
 }
 
-/// C11: commands that only read do so where nothing can be written.
+/// Commands that only read do so where nothing can be written.
 #[test]
 fn pln_14_reading_commands_work_where_nothing_can_be_written() {
     check_reading(

@@ -240,7 +240,7 @@ fn pln_8_a_card_says_each_argument_once() {
     assert_contains(&asked, "▌ Question\n");
 }
 
-/// C6: a question about what is kept finds it, however it is put.
+/// A question about what is kept finds it, however it is put.
 #[test]
 fn pln_8_what_is_kept_about_something_is_told_in_both_languages() {
     let work = program();

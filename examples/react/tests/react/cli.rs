@@ -191,7 +191,7 @@ fn what_people_ask_is_calculated_told_and_remembered_by_the_program() {
     );
 }
 
-/// C5: a question about the notes finds them, however it is put.
+/// A question about the notes finds them, however it is put.
 #[test]
 fn rct_4_what_is_noted_about_something_is_found_in_both_languages() {
     let work = program();
@@ -446,19 +446,19 @@ fn what_a_client_says_was_said_before_reaches_the_model() {
     check_stock_client(&program(), &cards);
 }
 
-/// C9: a model that hangs, or says a letter a second, keeps nobody waiting beyond its limits.
+/// A model that hangs, or says a letter a second, keeps nobody waiting beyond its limits.
 #[test]
 fn rct_w4_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
     check_patience(&program(), ["tell me about the sea", "给我讲讲大海"]);
 }
 
-/// C11: what a server takes as the name of a conversation, the command line does.
+/// The command line takes each name of a conversation that a server takes.
 #[test]
 fn rct_w4_names_that_a_server_takes_are_told_exported_and_deleted() {
     check_names(&program());
 }
 
-/// C11: commands that only read do so where nothing can be written.
+/// Commands that only read do so where nothing can be written.
 #[test]
 fn rct_w4_reading_commands_work_where_nothing_can_be_written() {
     check_reading(&program(), "write a.md: tea", &[]);

@@ -130,7 +130,7 @@ fn a_server_that_dies_amid_a_call_has_written_once_and_comes_back() {
     assert_eq!(desk.written(), "milk\ntea\n");
 }
 
-/// A4: the words of a server never stand for what its tool would do.
+/// The words of a server never stand for what its tool would do.
 #[test]
 fn k35_the_card_of_a_tool_of_others_has_its_arguments() {
     let Some(desk) = McpFixture::new() else {

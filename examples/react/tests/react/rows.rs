@@ -193,7 +193,7 @@ fn harmless(text: String) -> String {
     text
 }
 
-/// A4 and A5: a card has all that would be done, names what it replaces, and nothing that a model or a
+/// A card has all that would be done, names what it replaces, and nothing that a model or a
 /// file says is a command to the terminal.
 #[test]
 fn k35_a_card_of_a_model_hides_and_forges_nothing() {
@@ -240,7 +240,7 @@ fn k35_a_card_of_a_model_hides_and_forges_nothing() {
     }
 }
 
-/// B5 and B6: a model that claims what did not happen, and one whose answer is cut off, are told as
+/// A model that claims what did not happen, and one whose answer is cut off, are told as
 /// what they are.
 #[test]
 fn rct_8_a_lie_and_a_cut_answer_are_marked_by_the_program() {

@@ -779,7 +779,7 @@ async fn stw_served_amounts_keep_their_currency_and_bounds_hold_for_pages() {
     }
 }
 
-/// C8: a client that keeps its conversation itself answers the card that it repeats, once, and nobody
+/// A client that keeps its conversation itself answers the card that it repeats, once, and nobody
 /// else's words are a request.
 #[test]
 fn stw_served_a_stock_client_answers_its_card() {
@@ -798,7 +798,7 @@ fn stw_served_a_stock_client_answers_its_card() {
     check_stock_client(&program, &cards);
 }
 
-/// C9: models that hang or drip are waited for as long as the flags say.
+/// Models that hang or drip are waited for as long as the flags say.
 #[test]
 fn stw_served_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
     let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
@@ -811,13 +811,13 @@ fn stw_served_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say
     );
 }
 
-/// C11: what a server takes as the name of a conversation, the command line does.
+/// The command line takes each name of a conversation that a server takes.
 #[test]
 fn stw_served_names_that_a_server_takes_are_told_exported_and_deleted() {
     check_names(&TestProgram::new(env!("CARGO_BIN_EXE_steward")));
 }
 
-/// C11: what a card says of the command line answers it.
+/// The command line that a card names answers it.
 #[test]
 fn stw_served_what_a_card_says_of_the_command_line_answers_it() {
     let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
@@ -825,7 +825,7 @@ fn stw_served_what_a_card_says_of_the_command_line_answers_it() {
     check_hint(&program, &trip, "已办理：A-1");
 }
 
-/// C11: commands that only read do so where nothing can be written.
+/// Commands that only read do so where nothing can be written.
 #[test]
 fn stw_served_reading_commands_work_where_nothing_can_be_written() {
     let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));

@@ -338,7 +338,7 @@ fn trn_17_trn_w2_a_turn_has_an_end() {
     }
 }
 
-/// C9: a main model that fails is left alone after five failures, while the backup answers.
+/// A main model that fails is left alone after five failures, while the backup answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn trn_17_a_model_that_keeps_failing_is_not_asked_again_while_its_circuit_is_open() {
     for (words, answer) in [("hello", "Hello."), ("你好", "你好。")] {
@@ -394,7 +394,7 @@ async fn trn_17_a_model_that_keeps_failing_is_not_asked_again_while_its_circuit_
     }
 }
 
-/// B5: what a person declined is not told as done, whatever a model says.
+/// A call that a person declined is not told as done, whatever a model says.
 #[test]
 fn trn_w3_a_declined_call_is_not_told_as_done_by_the_program() {
     for (wish, lie, no, expected) in [
@@ -425,7 +425,7 @@ fn trn_w3_a_declined_call_is_not_told_as_done_by_the_program() {
     }
 }
 
-/// B6: why a model that was named does not answer is said, once, and rules go on.
+/// The reason for which a named model does not answer is said, once, and rules go on.
 #[test]
 fn trn_17_a_named_model_that_fails_is_said_at_once_with_the_reason() {
     let busy = |status, en, zh| (ModelServer::answering(status, "<html>"), en, zh);
@@ -451,7 +451,7 @@ fn trn_17_a_named_model_that_fails_is_said_at_once_with_the_reason() {
     }
 }
 
-/// B5 and B6: a model that claims what did not happen, and one whose answer is cut off, are told as
+/// A model that claims what did not happen, and one whose answer is cut off, are told as
 /// what they are.
 #[test]
 fn trn_10_a_lie_and_a_cut_answer_are_marked_by_the_program() {
@@ -488,7 +488,7 @@ fn trn_10_a_lie_and_a_cut_answer_are_marked_by_the_program() {
     }
 }
 
-/// A4 and A5: the card of a job has all that it will do, and nothing that a model or a file says is a
+/// The card of a job has all that it will do, and nothing that a model or a file says is a
 /// command to the terminal.
 #[test]
 fn k35_the_card_of_a_job_hides_and_forges_nothing() {
@@ -531,7 +531,7 @@ fn k35_the_card_of_a_job_hides_and_forges_nothing() {
     }
 }
 
-/// A4 and C4: a plugin is called by rules, and the card of a dangerous one has its arguments.
+/// A plugin is called by rules, and the card of a dangerous one has its arguments.
 #[cfg(feature = "plugins")]
 #[test]
 fn k35_the_card_of_a_dangerous_plugin_has_its_arguments() {
@@ -560,7 +560,7 @@ fn k35_the_card_of_a_dangerous_plugin_has_its_arguments() {
     }
 }
 
-/// B7: a reminder reaches the person in the conversation that made it, where a page shows it.
+/// A reminder reaches the person in the conversation that made it, where a page shows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn trn_8_a_reminder_is_told_by_the_program_in_its_conversation() {
     for (wish, told) in [
@@ -600,7 +600,7 @@ async fn trn_8_a_reminder_is_told_by_the_program_in_its_conversation() {
     }
 }
 
-/// B7: a single run says who will remind, and a chat in the terminal tells it.
+/// A single run says who will remind, and a chat in the terminal tells it.
 #[test]
 fn trn_8_a_reminder_is_told_in_the_terminal_of_a_chat() {
     for (wish, by, told) in [
@@ -679,7 +679,7 @@ fn trn_7_trn_c7_trn_c8_trn_t5_trn_w6_notes_that_people_edit_are_found_at_once_an
     }
 }
 
-/// C4: a question about the memory finds what was to be remembered, however it is put.
+/// A question about the memory finds what was to be remembered, however it is put.
 #[test]
 fn trn_11_what_is_remembered_about_something_is_told_in_both_languages() {
     let program = program();
@@ -810,7 +810,7 @@ fn trn_8_the_card_of_a_cancellation_says_what_would_not_be_done() {
     }
 }
 
-/// C4, and two languages: what could not be done is told in the language of the request, with no
+/// A request that cannot be met is told so in its own language, with no
 /// word that is meant for a model; a path does not hide which language that is.
 #[test]
 fn trn_t3_what_could_not_be_done_is_told_in_words_of_its_language() {
@@ -839,19 +839,19 @@ fn trn_t3_what_could_not_be_done_is_told_in_words_of_its_language() {
     }
 }
 
-/// C9: a model that hangs, or says a letter a second, keeps nobody waiting beyond its limits.
+/// A model that hangs, or says a letter a second, keeps nobody waiting beyond its limits.
 #[test]
 fn trn_17_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
     check_patience(&program(), ["tell me about the sea", "给我讲讲大海"]);
 }
 
-/// C11: what a server takes as the name of a conversation, the command line does.
+/// The command line takes each name of a conversation that a server takes.
 #[test]
 fn trn_17_names_that_a_server_takes_are_told_exported_and_deleted() {
     check_names(&program());
 }
 
-/// C11: commands that only read do so where nothing can be written.
+/// Commands that only read do so where nothing can be written.
 #[test]
 fn trn_17_reading_commands_work_where_nothing_can_be_written() {
     check_reading(&program(), "remind me tomorrow at 9 to call Anna", &[]);

@@ -241,7 +241,7 @@ async fn trn_w3_a_plugin_reaches_nothing_that_it_was_not_granted() -> TestResult
     Ok(())
 }
 
-/// B8 through the program: the same plugin, called by a model of a served agent, reaches nothing
+/// The same plugin, called by a model of a served agent, reaches nothing
 /// either.
 #[test]
 fn trn_w3_a_plugin_of_the_program_reaches_nothing_that_it_was_not_granted() {
