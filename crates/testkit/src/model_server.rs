@@ -168,9 +168,9 @@ impl ModelServer {
 
     /// Returns servers that refuse the key, do not know the model, fail, were asked too often, and are
     /// not there; each with what agents say of it in English and in Chinese.
-    pub fn failing() -> [(Self, &'static str, &'static str); 5] {
+    pub fn failing() -> Vec<(Self, &'static str, &'static str)> {
         let error = r#"{"error": {"message": "no"}}"#;
-        [
+        vec![
             (Self::answering(401, error), "refused the key", "拒绝了密钥"),
             (Self::answering(404, error), "no such model", "没有这个模型"),
             (
