@@ -233,10 +233,10 @@ impl Steward {
     }
 
     /// Returns the change that forgets a consent which was given in another thread, of which this one is
-    /// a copy: the card is shown again here.
+    /// a copy, or by a version that did not note in which: the card is shown once more here.
     pub(crate) fn copied_consent(&self, thread: &ThreadId) -> Option<Update> {
         let is_copied = self.approval.is_some() && self.thread != thread.as_str();
-        is_copied.then_some(Update::Unapproved)
+        is_copied.then(|| Update::Placed(thread.as_str().to_owned()))
     }
 
     /// Returns the last messages before the present words, if only the client keeps them.

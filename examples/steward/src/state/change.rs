@@ -68,9 +68,7 @@ pub enum Update {
     Drafted(Fields),
     /// A person agrees to a call.
     Approved(Approval),
-    /// The consent was given in another thread.
-    Unapproved,
-    /// The request is worked on in this thread.
+    /// The request is worked on in this thread; a consent that was given in another one is none here.
     Placed(String),
     /// A person does not agree, and perhaps says why.
     Declined,
@@ -188,8 +186,10 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
         Update::Checked(update) => state.evidence.apply(update),
         Update::Drafted(fields) => state.steward_state.form = fields,
         Update::Approved(approval) => state.approval = Some(approval),
-        Update::Unapproved => state.approval = None,
-        Update::Placed(thread) => state.thread = thread,
+        Update::Placed(thread) => {
+            state.approval = state.approval.take().filter(|_| state.thread == thread);
+            state.thread = thread;
+        }
         Update::Declined => declined(state),
         Update::Heard(trace) => heard(state, trace),
         Update::Beside(beside) => beside_words(state, *beside),
