@@ -122,6 +122,9 @@ pub struct GraphOutput {
     pub(crate) evidence: Evidence,
     pub(crate) form: Fields,
     pub(crate) result: Option<ActionResult>,
+    /// The thread in which it worked; empty in logs of versions that did not note it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) thread: String,
 }
 
 impl GraphOutput {
@@ -132,6 +135,7 @@ impl GraphOutput {
             evidence: state.evidence.clone(),
             form: state.steward_state.form.clone(),
             result,
+            thread: state.thread.clone(),
         }))
     }
 }
@@ -204,6 +208,9 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
             state.steward_state.form = returned.form;
             state.action_result = returned.result;
             state.approval = None;
+            if !returned.thread.is_empty() {
+                state.thread = returned.thread;
+            }
         }
         Update::Settled {
             task_id,
