@@ -200,7 +200,7 @@ impl RuleData {
 pub struct Situation {
     /// The words.
     pub message: String,
-    /// What was said before, where only the client keeps that.
+    /// The earlier messages, where only the client keeps them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Message>,
     /// The attachments and options of the words.
