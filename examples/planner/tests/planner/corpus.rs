@@ -30,12 +30,12 @@ struct Wrote {
 
 /// A conversation at the router of the program, in which words are typed under the card that is open,
 /// as on the page.
-struct Served {
+struct CorpusServer {
     world: World,
     app: Router,
 }
 
-impl Served {
+impl CorpusServer {
     fn new() -> Self {
         let world = World::new().expect("a world");
         let planner = world.planner().expect("the wiring is checked");
@@ -95,7 +95,7 @@ impl Served {
 }
 
 async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
-    let served = Served::new();
+    let served = CorpusServer::new();
     let mut outcome = CaseOutcome::default();
     for words in &case.turns {
         let Some(mut reply) = served.turn(words).await else {

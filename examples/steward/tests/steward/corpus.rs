@@ -83,9 +83,9 @@ async fn prompted(case: &Case, lang: Lang, typed: &str) -> Option<String> {
 }
 
 /// A conversation at the router of the program, as its page leads it: words under a card answer it.
-struct Served(Wire, StewardFixture);
+struct CorpusServer(Wire, StewardFixture);
 
-impl Served {
+impl CorpusServer {
     async fn new() -> Self {
         let (wire, stage) = Wire::new().await;
         Self(wire, stage)
@@ -137,7 +137,7 @@ impl Served {
 
 /// Returns what is wrong with what came of a case.
 async fn wrong(case: &Case) -> Vec<String> {
-    let served = Served::new().await;
+    let served = CorpusServer::new().await;
     let (mut wrong, mut reply) = (Vec::new(), String::new());
     let typed = case.turns.concat();
     let lang = Lang::of(&typed);
