@@ -3,7 +3,7 @@ use std::{future::Future, sync::PoisonError, time::Duration};
 
 use fugato_store::{StoreError, StoreErrorKind};
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ErrorKind, RedisError, ServerErrorKind, Value,
+    Arg, AsyncConnectionConfig, Client, Cmd, ErrorKind, RedisError, ServerErrorKind, Value,
     aio::MultiplexedConnection,
 };
 use tokio::sync::Mutex;
@@ -133,19 +133,23 @@ impl Connection {
     }
 }
 
-/// Runs a script, and loads it first if the server does not have it.
+/// Runs a script by its hash, or by its code if the server does not know the hash: loading it first
+/// would be in vain on a server that forgets again in between.
 pub(crate) async fn evaluate(
     connection: &mut MultiplexedConnection,
     script: &Script,
     command: &Cmd,
 ) -> Result<Value, RedisError> {
-    let answer = command.query_async(connection).await;
-    match answer {
+    match command.query_async(connection).await {
         Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-            let mut load = redis::cmd("SCRIPT");
-            load.arg("LOAD").arg(script.code);
-            let _: Value = load.query_async(connection).await?;
-            command.query_async(connection).await
+            let mut by_code = redis::cmd("EVAL");
+            by_code.arg(script.code);
+            for arg in command.args_iter().skip(2) {
+                if let Arg::Simple(bytes) = arg {
+                    by_code.arg(bytes);
+                }
+            }
+            by_code.query_async(connection).await
         }
         other => other,
     }

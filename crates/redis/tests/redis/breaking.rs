@@ -143,3 +143,35 @@ async fn a_server_that_forgot_the_scripts_learns_them_again() {
     };
     log.lease(lease).await.expect("it is told again");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_server_that_forgets_the_scripts_all_the_time_takes_every_write() {
+    let Some(server) = durable() else { return };
+    let log = connect(server.url()).await;
+    let client = redis::Client::open(server.url()).expect("it is a URL");
+    let mut other = client
+        .get_multiplexed_async_connection()
+        .await
+        .expect("it is there");
+    let forgetting = tokio::spawn(async move {
+        loop {
+            let flushed: redis::RedisResult<()> = redis::cmd("SCRIPT")
+                .arg("FLUSH")
+                .query_async(&mut other)
+                .await;
+            flushed.expect("it forgets");
+        }
+    });
+    let writes = (0..200_u32).map(|n| {
+        let log = log.clone();
+        tokio::spawn(async move {
+            let name = thread(&format!("forgotten {n}"));
+            log.append(&name, &commit(0, "a")).await
+        })
+    });
+    for task in join_all(writes).await {
+        let appended = task.expect("it does not panic");
+        assert_eq!(appended.expect("it is told again").head, 1);
+    }
+    forgetting.abort();
+}
