@@ -1,6 +1,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use fugato_state::say;
 use serde_json::{Map, Value};
 
 use crate::{PeopleCommand, flags::any_thread};
@@ -151,6 +152,10 @@ pub enum Format {
 
 fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| {
-        format!("it is no JSON: {error}; such are true, \"some words\" and {{\"text\": \"…\"}}")
+        let (line, column) = (error.line(), error.column());
+        say!(
+            "it is no JSON at line {line}, column {column}; such are true, \"some words\" and {{\"text\": \"…\"}}",
+            "第 {line} 行第 {column} 列不是 JSON；可用的有 true、\"一些文字\" 和 {{\"text\": \"…\"}}"
+        )
     })
 }

@@ -222,12 +222,7 @@ impl Flags {
     /// Returns the language in which a person is spoken to who has not written yet: that of the
     /// flag, or of the system.
     pub(crate) fn spoken(&self) -> Lang {
-        self.lang.unwrap_or_else(|| {
-            let names = ["LC_ALL", "LC_MESSAGES", "LANG"].map(|name| std::env::var(name).ok());
-            let mut names = names.into_iter().flatten();
-            let locale = names.find(|locale| !locale.is_empty());
-            locale.and_then(|it| it.parse().ok()).unwrap_or_default()
-        })
+        spoken(self.lang)
     }
 
     /// Returns the address of the log. Each person has one of their own, which lies in the folder.
@@ -245,14 +240,25 @@ impl Flags {
     }
 }
 
+/// Returns the language that was named, or that of the system.
+pub(crate) fn spoken(flag: Option<Lang>) -> Lang {
+    flag.unwrap_or_else(|| {
+        let locales = ["LC_ALL", "LC_MESSAGES", "LANG"].map(|name| std::env::var(name).ok());
+        let mut locales = locales.into_iter().flatten();
+        let locale = locales.find(|locale| !locale.is_empty());
+        locale.and_then(|it| it.parse().ok()).unwrap_or_default()
+    })
+}
+
 /// Reads the time for which finished threads are kept.
 fn retention(text: &str) -> Result<Retention, String> {
     if text == "forever" {
         return Ok(Retention::Keep);
     }
     let wrong = || {
-        format!(
-            "{text:?} is no such time; allowed are forever, and a number with s, m, h or d, as in 2h"
+        say!(
+            "{text:?} is no such time; allowed are forever, and a number with s, m, h or d, as in 2h",
+            "{text:?} 不是时长；可用的有 forever，或带单位 s、m、h、d 的数字，如 2h"
         )
     };
     let unit = text.chars().next_back().ok_or_else(wrong)?;
@@ -281,7 +287,10 @@ pub fn thread_name(name: &str) -> Result<String, String> {
     if fits && name.chars().all(allowed) {
         Ok(name.to_owned())
     } else {
-        Err("a name has 1 to 100 bytes of letters, digits, `-`, `_` and `.`, and does not begin with `.`".into())
+        Err(say!(
+            "a name has 1 to 100 bytes of letters, digits, `-`, `_` and `.`, and does not begin with `.`",
+            "名称为 1 到 100 字节的文字、数字、`-`、`_` 和 `.`，且不以 `.` 开头"
+        ))
     }
 }
 

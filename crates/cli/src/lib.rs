@@ -17,6 +17,7 @@ mod observe;
 mod open;
 #[cfg(feature = "otlp")]
 mod otlp;
+mod parse;
 mod people;
 mod reply;
 mod resources;
@@ -39,6 +40,7 @@ pub use error::CliError;
 pub use flags::{Flags, Provider, thread_name};
 pub use fugato_text::{Lang, UnknownLang};
 pub use open::Resources;
+pub use parse::parse;
 pub use people::{PeopleCommand, PersonLimits};
 pub use resources::{Folders, ThreadResources};
 pub use service::{IntoService, WithRoutes};

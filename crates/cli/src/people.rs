@@ -20,8 +20,9 @@ pub(crate) fn account(text: &str) -> Result<String, String> {
     if is_word(name) && is_word(tenant) {
         return Ok(text.to_owned());
     }
-    Err(format!(
-        "{text:?} names nobody: a name has 1 to 40 of a-z, 0-9, `-`, `_` and `.`, and does not begin with `.`; a tenant follows it as in ada@acme"
+    Err(fugato_state::say!(
+        "{text:?} names nobody: a name has 1 to 40 of a-z, 0-9, `-`, `_` and `.`, and does not begin with `.`; a tenant follows it as in ada@acme",
+        "{text:?} 不是人名：人名为 1 到 40 个 a-z、0-9、`-`、`_` 和 `.`，且不以 `.` 开头；后面可以带租户，如 ada@acme"
     ))
 }
 

@@ -1,8 +1,9 @@
 //! The command line of a program: whatever the server takes, and wherever it can only read.
+use fugato_state::Lang;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::{Server, TestProgram, assert_contains};
+use crate::{Server, TestProgram, assert_contains, language::foreign};
 
 /// Names of conversations that a server takes and that are no plain words.
 const NAMES: [&str; 6] = ["../../x", "a b", "🦊狐狸", "-x", "..", "it's a \"trip\""];
@@ -99,4 +100,71 @@ pub fn check_reading(program: &TestProgram, words: &str, more: &[&[&str]]) {
         assert!(!said.well, "{said:?}");
         assert_contains(&said.err, "can only be read");
     }
+}
+
+/// Lines that no program takes, with what their error has to name: what is wrong, and what is allowed.
+const WRONG: [(&[&str], &[&str]); 18] = [
+    (&["--bogus"], &["--bogus"]),
+    (&["frobnicate"], &["frobnicate"]),
+    (&["thread"], &["thread", "threads"]),
+    (&["--lang", "fr"], &["fr", "en", "zh"]),
+    (&["--model-time", "0"], &["--model-time", "1..=86400"]),
+    (&["--model-time", "soon"], &["soon", "--model-time"]),
+    (&["--context"], &["--context"]),
+    (&["--provider", "other"], &["other", "openai", "anthropic"]),
+    (&["--model", "m"], &["--base-url"]),
+    (&["--keep-finished", "2w"], &["2w", "forever", "2h"]),
+    (&["--person", "../x"], &["../x", "ada@acme"]),
+    (&["--typing", "--typing"], &["--typing"]),
+    (&["show"], &["SEQ"]),
+    (&["show", "first"], &["first", "SEQ"]),
+    (&["serve", "--listen", "here"], &["here", "127.0.0.1:8080"]),
+    (
+        &["people", "add", "ada", "--role", "king"],
+        &["king", "approver"],
+    ),
+    (
+        &["say", "--yes", "--answer", "true"],
+        &["--yes", "--answer"],
+    ),
+    (&["say", "--answer", "{"], &["{", "true"]),
+];
+
+/// Checks that a line that cannot be read is refused with the code 2, in the language that it or the
+/// system names, and names what is wrong; `own` are such lines of this program.
+///
+/// # Panics
+/// Panics if that is not so.
+pub fn check_wrong_lines(program: &TestProgram, own: &[(&[&str], &[&str])]) {
+    let refused = |args: &[&str], system: &str| {
+        let mut command = program.command(args);
+        let done = command.env("LC_ALL", system).output().expect("it runs");
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {done:?}");
+        assert!(done.stdout.is_empty(), "{args:?}: {done:?}");
+        String::from_utf8(done.stderr).expect("it says words")
+    };
+    for (line, named) in WRONG.iter().chain(own) {
+        let mut lines = vec![
+            (Lang::En, refused(line, "C")),
+            (Lang::Zh, refused(line, "zh_CN.UTF-8")),
+        ];
+        if !line.contains(&"--lang") {
+            let zh = [line, &["--lang=zh"][..]].concat();
+            let en = [&["--lang", "en"], *line].concat();
+            lines.push((Lang::Zh, refused(&zh, "C")));
+            lines.push((Lang::En, refused(&en, "zh_CN.UTF-8")));
+        }
+        for (lang, told) in lines {
+            assert_eq!(
+                foreign(lang, &told, &line.join(" ")),
+                None,
+                "{line:?}: {told}"
+            );
+            for name in *named {
+                assert!(told.contains(name), "{line:?} does not name {name}: {told}");
+            }
+        }
+    }
+    let help = program.command(&["--lang", "zh", "--help"]).output();
+    assert!(help.expect("it runs").status.success());
 }

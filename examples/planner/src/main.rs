@@ -9,7 +9,7 @@ use fugato::{
     BoxError,
     agent::plan::Replan,
     axum::{Asset, Page},
-    cli::{App, CliCommand, Flags, Resources},
+    cli::{self, App, CliCommand, Flags, Resources},
 };
 use planner::{
     exchange::Exchange,
@@ -87,7 +87,7 @@ impl Args {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let args = Args::parse();
+    let args: Args = cli::parse();
     let manner = args.manner();
     let app = App::new("planner", args.flags)
         .page(page())

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use fugato::{
     axum::{Asset, Page},
-    cli::{App, CliCommand, Flags, Folders},
+    cli::{self, App, CliCommand, Flags, Folders},
 };
 use react::{ReactAgent, Settings, tools};
 
@@ -40,7 +40,7 @@ async fn main() -> ExitCode {
         flags,
         settings,
         command,
-    } = Args::parse();
+    } = cli::parse();
     let app = App::new("react", flags)
         .page(page())
         .tool_words(tools::WORDS)

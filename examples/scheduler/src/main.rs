@@ -2,9 +2,7 @@
 
 mod cli;
 
-use clap::Parser as _;
-
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
-    cli::main(cli::Args::parse()).await
+    cli::main(fugato::cli::parse()).await
 }

@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use fugato::{
     BoxError,
     axum::{Asset, Page},
-    cli::{App, CliCommand, Flags, Resources, WithRoutes},
+    cli::{self, App, CliCommand, Flags, Resources, WithRoutes},
     state::ThreadId,
 };
 use steward::{
@@ -71,7 +71,7 @@ async fn main() -> ExitCode {
         flags,
         command,
         tables,
-    } = Args::parse();
+    } = cli::parse();
     let files = |flags: &Flags| FileStore::at(flags.folder("steward").join(ATTACHMENTS));
     let (store, thread) = (files(&flags), flags.thread.clone());
     let own = flags.folder("steward").join(TABLES);

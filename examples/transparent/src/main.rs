@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use fugato::{
     axum::{Asset, Page},
-    cli::{App, CliCommand, Flags},
+    cli::{self, App, CliCommand, Flags},
 };
 use transparent::resources::ConversationResources;
 
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 
 #[tokio::main]
 async fn run() -> ExitCode {
-    let args = Args::parse();
+    let args: Args = cli::parse();
     let app = App::new("transparent", args.flags)
         .page(page())
         .tool_words(transparent::tools::WORDS)

@@ -57,9 +57,12 @@ const ROLES: [(&str, Role); 4] = [
 fn role(text: &str) -> Result<Role, String> {
     let found = ROLES.iter().find(|(name, _)| *name == text);
     let names = ROLES.map(|(name, _)| name).join(", ");
-    found
-        .map(|(_, role)| *role)
-        .ok_or_else(|| format!("there is no role {text:?}; allowed are {names}"))
+    found.map(|(_, role)| *role).ok_or_else(|| {
+        say!(
+            "there is no role {text:?}; allowed are {names}",
+            "没有角色 {text:?}；可用的有 {names}"
+        )
+    })
 }
 
 fn role_name(role: Role) -> &'static str {

@@ -1,7 +1,7 @@
 //! The program itself: each line runs a process of its own.
 use fugato_testkit::{
     ModelServer, TestProgram, assert_contains, assert_lacks, check_hint, check_names,
-    check_patience, check_reading, check_stock_client,
+    check_patience, check_reading, check_stock_client, check_wrong_lines,
 };
 use planner::exchange::Exchange;
 
@@ -283,4 +283,17 @@ fn pln_14_reading_commands_work_where_nothing_can_be_written() {
     if let Some(refused) = folder.0.read_only(&["desk", "pay", "BTC", "1"]) {
         assert!(!refused.well, "{refused:?}");
     }
+}
+
+/// A line that cannot be read is refused in the language of the person.
+#[test]
+fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
+    check_wrong_lines(
+        &Folder::new().0,
+        &[
+            (&["--manner", "x"], &["x", "next-batch"]),
+            (&["desk", "pay", "BTC", "much"], &["much", "0.25"]),
+            (&["desk", "set", "exchnge", "a"], &["exchnge", "exchange"]),
+        ],
+    );
 }

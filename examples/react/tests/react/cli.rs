@@ -7,7 +7,7 @@ use std::{
 
 use fugato_testkit::{
     ModelAnswer, ModelServer, TestProgram, assert_contains, assert_lacks, check_names,
-    check_patience, check_reading, check_stock_client,
+    check_patience, check_reading, check_stock_client, check_wrong_lines,
 };
 use serde_json::json;
 
@@ -462,4 +462,16 @@ fn rct_w4_names_that_a_server_takes_are_told_exported_and_deleted() {
 #[test]
 fn rct_w4_reading_commands_work_where_nothing_can_be_written() {
     check_reading(&program(), "write a.md: tea", &[]);
+}
+
+/// A line that cannot be read is refused in the language of the person.
+#[test]
+fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
+    check_wrong_lines(
+        &program(),
+        &[
+            (&["--tools", "nose"], &["nose", "calculator"]),
+            (&["--max-steps", "-1"], &["-1"]),
+        ],
+    );
 }

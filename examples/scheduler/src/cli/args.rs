@@ -1,7 +1,10 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, ValueEnum};
-use fugato::cli::{CliCommand, CliError, Flags, thread_name};
+use fugato::{
+    cli::{CliCommand, CliError, Flags, thread_name},
+    state::say,
+};
 use jiff::civil::Time;
 use scheduler::{agent::DEFAULT_MAX_ROUNDS, route::RouteSet};
 
@@ -163,7 +166,10 @@ pub(crate) struct Job {
 /// Reads the address of a calendar server.
 fn caldav(text: &str) -> Result<String, String> {
     if cfg!(not(feature = "caldav")) {
-        return Err("this program was built without it; build it with --features caldav".into());
+        return Err(say!(
+            "this program was built without it; build it with --features caldav",
+            "这个程序构建时没有包含它；请用 --features caldav 构建"
+        ));
     }
     Ok(text.to_owned())
 }
@@ -171,10 +177,18 @@ fn caldav(text: &str) -> Result<String, String> {
 /// Reads the time of the look back.
 fn evening(text: &str) -> Result<Time, String> {
     if cfg!(not(feature = "evening")) {
-        return Err("this program was built without it; build it with --features evening".into());
+        return Err(say!(
+            "this program was built without it; build it with --features evening",
+            "这个程序构建时没有包含它；请用 --features evening 构建"
+        ));
     }
     let time = text.parse();
-    time.map_err(|_| "a time of the day is needed, such as 21:00".into())
+    time.map_err(|_| {
+        say!(
+            "a time of the day is needed, such as 21:00",
+            "需要一天中的时间，如 21:00"
+        )
+    })
 }
 
 impl Args {
@@ -187,7 +201,10 @@ impl Args {
     /// Returns the arguments with the flags of a person, whose calendars are theirs alone.
     pub(crate) fn of(self, flags: &Flags) -> Result<Self, CliError> {
         if flags.person.is_some() && (self.schedule.is_some() || self.caldav.is_some()) {
-            let message = "--schedule and --caldav name the calendars of one person; where there are people, leave them out";
+            let message = say!(
+                "--schedule and --caldav name the calendars of one person; where there are people, leave them out",
+                "--schedule 和 --caldav 指定的是一个人的日历；有多个用户时请去掉"
+            );
             return Err(CliError::new(message));
         }
         Ok(Self {

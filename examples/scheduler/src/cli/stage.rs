@@ -1,5 +1,5 @@
 //! The settings of the stages of a model, from the command line.
-use fugato::llm::Thinking;
+use fugato::{llm::Thinking, state::say};
 use scheduler::llm_config::{ModelChoice, Stage, Stages};
 use serde::{
     Deserialize as _,
@@ -27,13 +27,18 @@ enum Setting {
     Off,
 }
 
-const ALLOWED: &str = "allowed are STAGE.temperature=0 to 2, STAGE.max_tokens=NUMBER, \
-    STAGE.thinking=on or off, STAGE.model=NAME, and deep_plan=off; the stages are chat, deep_answer, plan, \
-    deep_plan, execute, compact, deliver and title";
-
 /// Reads a setting.
 pub(crate) fn setting(text: &str) -> Result<StageSetting, String> {
-    read(text).ok_or_else(|| format!("{text:?} is no setting of a stage; {ALLOWED}"))
+    read(text).ok_or_else(|| {
+        say!(
+            "{text:?} is no setting of a stage; allowed are STAGE.temperature=0 to 2, STAGE.max_tokens=NUMBER, \
+             STAGE.thinking=on or off, STAGE.model=NAME, and deep_plan=off; the stages are chat, deep_answer, plan, \
+             deep_plan, execute, compact, deliver and title",
+            "{text:?} 不是阶段的设置；可用的有 STAGE.temperature=0 到 2、STAGE.max_tokens=数字、\
+             STAGE.thinking=on 或 off、STAGE.model=名称，以及 deep_plan=off；阶段有 chat、deep_answer、plan、\
+             deep_plan、execute、compact、deliver 和 title"
+        )
+    })
 }
 
 fn read(text: &str) -> Option<StageSetting> {

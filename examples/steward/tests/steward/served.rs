@@ -4,7 +4,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::cli::Lang;
 use fugato_testkit::{
     ModelAnswer, ModelServer, Server, TestProgram, assert_contains, check_hint, check_names,
-    check_patience, check_reading, check_stock_client, language::foreign,
+    check_patience, check_reading, check_stock_client, check_wrong_lines, language::foreign,
 };
 use serde_json::{Value, json};
 
@@ -858,4 +858,13 @@ fn k35_a_copy_of_a_conversation_asks_again() {
         let told = program.ok(&["--thread", "list", "say", "我有哪些申请"]);
         assert!(!told.contains("A-2"), "{runtime}: {told}");
     }
+}
+
+/// A line that cannot be read is refused in the language of the person.
+#[test]
+fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
+    check_wrong_lines(
+        &TestProgram::new(env!("CARGO_BIN_EXE_steward")),
+        &[(&["attach"], &["FILES"])],
+    );
 }

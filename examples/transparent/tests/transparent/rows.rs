@@ -10,7 +10,7 @@ use std::{
 
 use fugato_testkit::{
     ModelAnswer, ModelServer, Server, TestProgram, assert_contains, assert_lacks, check_names,
-    check_patience, check_reading,
+    check_patience, check_reading, check_wrong_lines,
 };
 use serde_json::{Value, json};
 
@@ -855,4 +855,10 @@ fn trn_17_names_that_a_server_takes_are_told_exported_and_deleted() {
 #[test]
 fn trn_17_reading_commands_work_where_nothing_can_be_written() {
     check_reading(&program(), "remind me tomorrow at 9 to call Anna", &[]);
+}
+
+/// A line that cannot be read is refused in the language of the person.
+#[test]
+fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
+    check_wrong_lines(&program(), &[]);
 }

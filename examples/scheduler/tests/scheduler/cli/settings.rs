@@ -1,7 +1,7 @@
 //! Tests that the settings of the command line reach the agent.
 use std::sync::{Arc, Mutex};
 
-use fugato_testkit::{ModelAnswer, ModelServer, assert_contains, assert_lacks};
+use fugato_testkit::{ModelAnswer, ModelServer, assert_contains, assert_lacks, check_wrong_lines};
 use serde_json::{Value, json};
 
 use super::work::Work;
@@ -125,4 +125,25 @@ fn sch_62_a_command_lists_what_was_kept() {
     assert_contains(&listed, ["note: the bakery closes at six", "to do: 买牛奶"]);
     assert_contains(&work.ok(&["--notes", "--lang", "zh"]), "待办：买牛奶");
     assert_contains(&work.err(&["--notes", "--yes"]), "--yes");
+}
+
+/// A line that cannot be read is refused in the language of the person.
+#[test]
+fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
+    check_wrong_lines(
+        &Work::new(),
+        &[
+            (&["--routes", "six"], &["six", "two", "five"]),
+            (
+                &["--stage", "chat.heat=1"],
+                &["chat.heat=1", "STAGE.temperature"],
+            ),
+            (
+                &["--undo-import", "--tasks", "a"],
+                &["--undo-import", "--tasks"],
+            ),
+            (&["serve", "--evening", "late"], &["late", "21:00"]),
+            (&["--calendar", "a b"], &["a b", "`_`"]),
+        ],
+    );
 }
