@@ -455,7 +455,7 @@ impl App {
         Ok(ThreadId::new(self.flags.thread.clone())?)
     }
 
-    /// Sets the language, and returns it: the flag's, that of `words`, or that of the thread.
+    /// Sets the language, and returns it: the flag's, that which `words` show, or that of the thread.
     async fn speak_as_before<A: fugato_axum::Agent>(
         &self,
         agent: &A,
@@ -464,12 +464,19 @@ impl App {
     ) -> Result<Lang, BoxError> {
         terminal.lang = match self.flags.lang {
             Some(lang) => lang,
-            None if !words.is_empty() => Lang::of(words),
-            None => {
-                let thread = self.thread()?;
-                let lang = Archive { agent, thread }.lang().await?;
-                lang.unwrap_or(terminal.lang)
-            }
+            None => match Lang::evident(words) {
+                Some(lang) => lang,
+                // A code, a figure or a "yes" is said in the language of what it answers.
+                None => {
+                    let thread = self.thread()?;
+                    let before = Archive { agent, thread }.lang().await?;
+                    before.unwrap_or(if words.is_empty() {
+                        terminal.lang
+                    } else {
+                        Lang::of(words)
+                    })
+                }
+            },
         };
         Ok(terminal.lang)
     }

@@ -1,7 +1,7 @@
 //! Read-only access to a thread.
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Runner};
-use fugato_state::{Seq, ThreadId, say};
+use fugato_state::{Seq, State as _, ThreadId, say};
 use fugato_store::{ThreadFilter, ThreadStore};
 
 use crate::{CliError, Lang, inspect::PAGE};
@@ -33,11 +33,10 @@ impl<A: Agent> Archive<'_, A> {
         }
     }
 
-    /// Returns the language in which the person began the thread.
+    /// Returns the language of the thread; none if it has not begun.
     pub(crate) async fn lang(&self) -> Result<Option<Lang>, BoxError> {
         let state = self.runner().state(&self.thread).await?;
-        let title = state.and_then(|state| self.agent.title(&state));
-        Ok(title.as_deref().map(Lang::of))
+        Ok(state.map(|state| state.lang()))
     }
 }
 

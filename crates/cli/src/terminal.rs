@@ -245,12 +245,10 @@ impl Terminal {
             return;
         }
         let name = self.tool(name);
-        // Summaries are written for models, in English.
-        let told = self.lang == Lang::En || status != ToolStatus::Ok;
-        let summary = if told && !summary.is_empty() {
-            format!(": {summary}")
-        } else {
+        let summary = if summary.is_empty() {
             String::new()
+        } else {
+            format!(": {summary}")
         };
         self.progress(&format!("{name} {how}{summary}"));
     }

@@ -55,7 +55,8 @@ pub fn check_names(program: &TestProgram) {
     assert_eq!(program.run(&["threads"]).out, "");
 }
 
-/// Checks that a card says how the command line answers it, and that just this does so. `words` end with
+/// Checks that a card says how the command line answers it, that just this does so, and that words with
+/// the code do so in the language of the conversation, whatever that of the system is. `words` end with
 /// a card, and `done` is told once the person has agreed.
 ///
 /// # Panics
@@ -68,6 +69,21 @@ pub fn check_hint(program: &TestProgram, words: &str, done: &str) {
     let code: String = code.chars().take(4).collect();
     let told = program.run(&["say", "--answer", answer, "--card", &code]);
     assert_contains(&told.told(), done);
+    let lang = Lang::of(words);
+    for (folder, system) in [("english", "C"), ("chinese", "zh_CN.UTF-8")] {
+        let say = |said: &str| {
+            let mut command = program.command(&["--dir", folder, "say", said]);
+            let ran = command.env("LC_ALL", system).output().expect("it runs");
+            assert!(ran.status.success(), "{said}: {ran:?}");
+            String::from_utf8(ran.stdout).expect("it says words")
+        };
+        let asked = say(words);
+        let (_, code) = asked.rsplit_once("--card ").expect("it names the card");
+        let yes = format!("yes {}", code.get(..4).expect("a code"));
+        let told = say(&yes);
+        assert_contains(&told, done);
+        assert_eq!(foreign(lang, &told, words), None, "{system}: {told}");
+    }
 }
 
 /// Checks that commands that only read do so where nothing can be written, and that the others say

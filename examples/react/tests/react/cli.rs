@@ -6,7 +6,7 @@ use std::{
 };
 
 use fugato_testkit::{
-    ModelAnswer, ModelServer, TestProgram, assert_contains, assert_lacks, check_names,
+    ModelAnswer, ModelServer, TestProgram, assert_contains, assert_lacks, check_hint, check_names,
     check_patience, check_reading, check_stock_client, check_wrong_lines,
 };
 use serde_json::json;
@@ -456,6 +456,13 @@ fn rct_w4_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
 #[test]
 fn rct_w4_names_that_a_server_takes_are_told_exported_and_deleted() {
     check_names(&program());
+}
+
+/// The command line that a card names answers it.
+#[test]
+fn rct_w4_what_a_card_says_of_the_command_line_answers_it() {
+    check_hint(&program(), "write a.md: tea", "a.md is written");
+    check_hint(&program(), "写入 a.md：茶", "已写入 a.md");
 }
 
 /// Commands that only read do so where nothing can be written.

@@ -9,8 +9,8 @@ use std::{
 };
 
 use fugato_testkit::{
-    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, assert_lacks, check_names,
-    check_patience, check_reading, check_wrong_lines,
+    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, assert_lacks, check_hint,
+    check_names, check_patience, check_reading, check_wrong_lines,
 };
 use serde_json::{Value, json};
 
@@ -849,6 +849,17 @@ fn trn_17_a_model_that_hangs_or_drips_is_waited_for_as_long_as_the_flags_say() {
 #[test]
 fn trn_17_names_that_a_server_takes_are_told_exported_and_deleted() {
     check_names(&program());
+}
+
+/// The command line that a card names answers it.
+#[test]
+fn trn_17_what_a_card_says_of_the_command_line_answers_it() {
+    check_hint(
+        &program(),
+        "remind me tomorrow at 9 to call Anna",
+        "call Anna",
+    );
+    check_hint(&program(), "明天上午9点提醒我喝水", "喝水");
 }
 
 /// Commands that only read do so where nothing can be written.
