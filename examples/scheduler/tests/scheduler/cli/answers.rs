@@ -72,7 +72,7 @@ fn a_bad_answer_is_refused_before_anything_begins() {
     }
     assert!(!work.path("scheduler-data").exists());
     let both = work.err(&["--yes", "--answer", "{}"]);
-    assert!(both.contains("cannot be used with"), "{both}");
+    assert!(both.contains("exclude each other"), "{both}");
 }
 
 #[test]
