@@ -1,8 +1,15 @@
+use std::io::Write as _;
+
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// Returns a digest that detects accidental changes: 64 bits in the manner of FNV-1a, over words of
 /// eight bytes, in hexadecimal. It is no defence against forgery, and is not used as one.
 pub fn of(bytes: &[u8]) -> String {
+    text(bytes)
+}
+
+/// Returns the digest as any type of text.
+pub(crate) fn text<T: for<'a> From<&'a str>>(bytes: &[u8]) -> T {
     let mut digest: u64 = 0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64;
     let mut words = bytes.chunks_exact(8);
     for word in words.by_ref() {
@@ -16,7 +23,10 @@ pub fn of(bytes: &[u8]) -> String {
     for byte in words.remainder() {
         digest = mix(digest, u64::from(*byte));
     }
-    format!("{digest:016x}")
+    let mut digits = [0; 16];
+    // The digits fill it.
+    let _ = write!(digits.as_mut_slice(), "{digest:016x}");
+    std::str::from_utf8(&digits).unwrap_or_default().into()
 }
 
 /// Mixes a word into a digest. The rotation moves high bits down: a multiplication alone only moves
@@ -40,5 +50,6 @@ mod tests {
             }
         }
         assert_ne!(of(b"\0"), of(b"\0\0"));
+        assert_eq!(of(b"\0").len(), 16);
     }
 }

@@ -13,7 +13,8 @@ use serde_json::Value;
 use crate::BoxError;
 
 pub(crate) use call::{
-    AnswerCall, AskCall, AttemptRef, BeginCall, Call, Calls, EffectEnd, EndCall, StartDecision,
+    AnswerCall, AskCall, AttemptRef, BeginCall, Call, Calls, EffectEnd, EndCall, NamedEffect,
+    StartDecision,
 };
 pub(crate) use ticket::StartGuard;
 

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     Durability, RunError, RunErrorKind, RunnerOptions, Schedule,
     context::RunInner,
-    effect::{BeginCall, Call, StartDecision},
+    effect::{BeginCall, Call, NamedEffect, StartDecision},
     journal::Journal,
     machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, TaskPath},
     projector,
@@ -67,7 +67,7 @@ pub(crate) enum Recheck {
 
 /// An action under way.
 pub(crate) struct ActiveEffect {
-    pub(crate) address: EffectAddress,
+    pub(crate) effect: Arc<NamedEffect>,
     pub(crate) not_after: Millis,
     /// Other calls for the same action.
     pub(crate) waiting: Vec<BeginCall>,
@@ -78,13 +78,6 @@ pub(crate) struct ThreadEffect {
     pub(crate) trail: Vec<TaskPath>,
     pub(crate) path: TaskPath,
     pub(crate) effect: EffectRecord,
-}
-
-/// The identity of an effect: the scope and task, none for the whole thread, and its key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct EffectAddress {
-    pub(crate) task: Option<(Vec<TaskPath>, TaskPath)>,
-    pub(crate) key: String,
 }
 
 impl Engine {
@@ -242,8 +235,8 @@ impl Engine {
     pub(crate) fn acts(&self, at: &ScopeAddress, path: TaskPath) -> bool {
         let trail = crate::scope::trail(at);
         self.acting.iter().any(|acting| {
-            let task = acting.address.task.as_ref();
-            task.is_some_and(|(scope, task)| scope == trail && *task == path)
+            let who = &acting.effect.who;
+            who.task() == Some(path) && crate::scope::trail(&who.at) == trail
         })
     }
 

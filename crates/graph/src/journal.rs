@@ -125,11 +125,10 @@ impl Journal {
             return Ok(());
         }
         let heard = shared.hub.has_subscribers() || shared.hub.has_open();
-        let facts = std::mem::take(&mut self.facts);
         self.oldest = None;
         self.urgent = false;
-        let shown = if heard { facts.clone() } else { vec![] };
-        let records = Self::encode(facts, self.began, shared)?;
+        let shown = if heard { self.facts.clone() } else { vec![] };
+        let records = Self::encode(self.facts.drain(..), self.began, shared)?;
         let too_large = |record: &Record| record.0.len() > Commit::MAX_RECORD;
         if let Some(at) = records.iter().position(too_large) {
             return self.break_off(records, at, shared).await;
@@ -152,7 +151,7 @@ impl Journal {
     }
 
     fn encode(
-        facts: Vec<(ScopeAddress, Fact<TaskPath>)>,
+        facts: impl IntoIterator<Item = (ScopeAddress, Fact<TaskPath>)>,
         began: Option<Millis>,
         shared: &RunInner,
     ) -> Result<Vec<Record>, RunError> {
@@ -197,7 +196,7 @@ impl Journal {
         let failed = Fact::RunFailed {
             error: explain(&error),
         };
-        records.extend(Self::encode(vec![(None, failed)], None, shared)?);
+        records.extend(Self::encode([(None, failed)], None, shared)?);
         self.store(records, Status::Idle, shared).await?;
         Err(error)
     }

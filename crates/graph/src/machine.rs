@@ -179,7 +179,7 @@ impl Machine {
     pub fn effect(&self, task: Option<&TaskPath>, key: &str) -> Option<&EffectRecord> {
         match task {
             Some(path) => self.task(self.position(path)?)?.effect(key),
-            None => self.effects.iter().find(|effect| effect.key == key),
+            None => self.effects.iter().find(|effect| *effect.key == *key),
         }
     }
 
@@ -559,28 +559,31 @@ impl Machine {
                 ..
             } => {
                 let (input, not_after) = (input.clone(), *not_after);
-                (digest.as_str(), EffectStage::Intended { input, not_after })
+                (digest.clone(), EffectStage::Intended { input, not_after })
             }
             Fact::Receipt { digest, value, .. } => {
                 let value = value.clone();
-                (digest.as_str(), EffectStage::Receipted { value })
+                (digest.clone(), EffectStage::Receipted { value })
             }
-            _ => ("", EffectStage::Undone),
+            _ => ("".into(), EffectStage::Undone),
         };
         let intended = u32::from(matches!(stage, EffectStage::Intended { .. }));
-        match known.iter_mut().find(|effect| effect.key == *key) {
-            Some(effect) => {
-                effect.intents = effect.intents.saturating_add(intended);
-                digest.clone_into(&mut effect.digest);
-                effect.stage = stage;
-            }
-            None => known.push(EffectRecord {
-                key: key.clone(),
-                digest: digest.into(),
-                intents: intended,
-                stage,
-            }),
+        if let Some(effect) = known.iter_mut().find(|effect| effect.key == *key) {
+            effect.intents = effect.intents.saturating_add(intended);
+            effect.digest = digest;
+            effect.stage = stage;
+            return;
         }
+        if known.is_empty() {
+            // Most tasks have one.
+            known.reserve_exact(1);
+        }
+        known.push(EffectRecord {
+            key: key.clone(),
+            digest,
+            intents: intended,
+            stage,
+        });
     }
 
     fn ask(&mut self, task: &TaskPath, memo: Option<&Value>, questions: &[Interrupt]) {

@@ -117,8 +117,12 @@ impl EventProjector<'_> {
             Fact::Expired { id } | Fact::Withdrawn { id } => {
                 whole(EventKind::InterruptExpired { id: id.clone() })
             }
-            Fact::Intended { key, .. } => whole(EventKind::EffectIntended { key: key.clone() }),
-            Fact::Receipt { key, .. } => whole(EventKind::EffectDone { key: key.clone() }),
+            Fact::Intended { key, .. } => whole(EventKind::EffectIntended {
+                key: key.to_string(),
+            }),
+            Fact::Receipt { key, .. } => whole(EventKind::EffectDone {
+                key: key.to_string(),
+            }),
             Fact::Amended { by, why, .. } => whole(EventKind::Amended {
                 by: by.clone(),
                 why: why.clone(),

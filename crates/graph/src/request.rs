@@ -461,11 +461,11 @@ fn settle<S: State>(
     by: &str,
 ) -> Result<(), RunError> {
     let doubts: Vec<_> = driver.root.machine.doubts().cloned().collect();
-    let Some(effect) = doubts.iter().find(|effect| effect.key == key).cloned() else {
-        let in_doubt = doubts.into_iter().map(|effect| effect.key).collect();
+    let Some(effect) = doubts.iter().find(|effect| *effect.key == *key).cloned() else {
+        let in_doubt = doubts.iter().map(|effect| effect.key.to_string()).collect();
         return Err(RunError::new(RunErrorKind::NotInDoubt { key, in_doubt }));
     };
-    let (task, digest) = (None, effect.digest);
+    let (task, key, digest) = (None, effect.key, effect.digest);
     driver.record(match doubt {
         InDoubt::Happened(value) => Fact::Receipt {
             task,

@@ -8,7 +8,7 @@ use adk_graph::{
 };
 use async_trait::async_trait;
 use futures::{Stream, StreamExt};
-use peer_harness::{Bench, BoxError, agent_says, answer, measure::Measured, tool_says};
+use peer_harness::{Bench, BoxError, agent_says, answer, measure::Measurement, tool_says};
 use serde_json::{Map, Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
@@ -62,7 +62,7 @@ fn still(nodes: u64) -> Result<CompiledGraph, BoxError> {
     Ok(graph.add_edge(&name(nodes - 1), END).compile()?)
 }
 
-fn start(bench: &Bench) -> Result<Measured, BoxError> {
+fn start(bench: &Bench) -> Result<Measurement, BoxError> {
     let graph = still(1)?;
     bench.rounds(
         bench.size,
@@ -76,7 +76,7 @@ fn start(bench: &Bench) -> Result<Measured, BoxError> {
     )
 }
 
-fn chain(bench: &Bench, weight: usize) -> Result<Measured, BoxError> {
+fn chain(bench: &Bench, weight: usize) -> Result<Measurement, BoxError> {
     let graph = &still(bench.size)?;
     let prepare = || {
         Ok(State::from([(
@@ -90,7 +90,7 @@ fn chain(bench: &Bench, weight: usize) -> Result<Measured, BoxError> {
     })
 }
 
-fn cycle(bench: &Bench) -> Result<Measured, BoxError> {
+fn cycle(bench: &Bench) -> Result<Measurement, BoxError> {
     let size = bench.size;
     let graph = &StateGraph::with_channels(&["reached"])
         .add_node_fn("count", |cx| async move {
@@ -158,7 +158,7 @@ fn talk_graph(turns: u64) -> Result<CompiledGraph, BoxError> {
 fn talk(
     bench: &Bench,
     store: impl Fn(&str, CompiledGraph) -> Result<CompiledGraph, BoxError>,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let steps = 2 * bench.size;
     let prepare = |file: &str| store(file, talk_graph(bench.size)?);
     bench.rounds_on_disk(steps, prepare, |graph| async move {
@@ -171,7 +171,7 @@ fn talk(
     })
 }
 
-fn talk_in_sqlite(bench: &Bench, sync: SqliteSynchronous) -> Result<Measured, BoxError> {
+fn talk_in_sqlite(bench: &Bench, sync: SqliteSynchronous) -> Result<Measurement, BoxError> {
     talk(bench, |file, graph| {
         let store = bench.runtime.block_on(sqlite(file, sync))?;
         Ok(graph.with_checkpointer_arc(store))
@@ -203,7 +203,7 @@ where
     Ok(())
 }
 
-fn grouped(bench: &Bench) -> Result<Measured, BoxError> {
+fn grouped(bench: &Bench) -> Result<Measurement, BoxError> {
     const TURNS: u64 = 25;
     let prepare = |file: &str| {
         let store = bench
@@ -225,7 +225,7 @@ fn grouped(bench: &Bench) -> Result<Measured, BoxError> {
 }
 
 /// A node for each worker: how often a node runs in a step cannot depend on the state.
-fn fan_out(bench: &Bench) -> Result<Measured, BoxError> {
+fn fan_out(bench: &Bench) -> Result<Measurement, BoxError> {
     let mut schema = StateSchema::simple(&["sum"]);
     schema
         .channels
@@ -263,7 +263,7 @@ fn fan_out(bench: &Bench) -> Result<Measured, BoxError> {
     )
 }
 
-fn wide(bench: &Bench) -> Result<Measured, BoxError> {
+fn wide(bench: &Bench) -> Result<Measurement, BoxError> {
     let mut schema = StateSchema::simple(&["rounds"]);
     let merge = Reducer::Custom(Arc::new(|old, new| match (old, new) {
         (Value::Object(mut old), Value::Object(new)) => {
@@ -341,7 +341,7 @@ fn wide(bench: &Bench) -> Result<Measured, BoxError> {
     })
 }
 
-fn interrupts(bench: &Bench) -> Result<Measured, BoxError> {
+fn interrupts(bench: &Bench) -> Result<Measurement, BoxError> {
     let prepare = |file: &str| {
         let store = bench
             .runtime
@@ -413,7 +413,7 @@ impl Node for Produce {
     }
 }
 
-fn events(bench: &Bench) -> Result<Measured, BoxError> {
+fn events(bench: &Bench) -> Result<Measurement, BoxError> {
     let size = bench.size;
     let graph = &StateGraph::with_channels(&["weight"])
         .add_node(Produce(size))
@@ -441,7 +441,7 @@ fn events(bench: &Bench) -> Result<Measured, BoxError> {
 }
 
 /// The newest checkpoint holds the whole state: it is what opening reads.
-fn open(bench: &Bench) -> Result<Measured, BoxError> {
+fn open(bench: &Bench) -> Result<Measurement, BoxError> {
     let message = json!({"role": "assistant", "content": agent_says()});
     let messages = vec![message; usize::try_from(bench.size)?];
     let prepare = |file: &str| {

@@ -9,7 +9,7 @@ use async_openai::{
 use futures::StreamExt;
 use peer_harness::{
     Bench, BoxError,
-    measure::{Measured, one_core, rounds, timed},
+    measure::{Measurement, one_core, rounds, timed},
 };
 
 /// How long the word is that the server repeats.
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     })
 }
 
-fn stream(bench: &Bench) -> Result<Measured, BoxError> {
+fn stream(bench: &Bench) -> Result<Measurement, BoxError> {
     let url = bench
         .setting
         .server

@@ -10,7 +10,7 @@ use genai::{
 };
 use peer_harness::{
     Bench, BoxError,
-    measure::{Measured, one_core, rounds, timed},
+    measure::{Measurement, one_core, rounds, timed},
 };
 
 /// How long the word is that the server repeats.
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     })
 }
 
-fn stream(bench: &Bench) -> Result<Measured, BoxError> {
+fn stream(bench: &Bench) -> Result<Measurement, BoxError> {
     let url = bench
         .setting
         .server

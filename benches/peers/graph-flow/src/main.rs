@@ -6,7 +6,7 @@ use graph_flow::{
     Context, FlowRunner, Graph, GraphBuilder, InMemorySessionStorage, NextAction, Session,
     SessionStorage, Task, TaskResult, fanout::FanOutTask,
 };
-use peer_harness::{Bench, BoxError, agent_says, answer, measure::Measured, tool_says};
+use peer_harness::{Bench, BoxError, agent_says, answer, measure::Measurement, tool_says};
 
 const NO_SQLITE: &str = "stores sessions in memory or PostgreSQL, not in SQLite";
 
@@ -56,7 +56,7 @@ fn session(first: &str, context: Context) -> Session {
     session
 }
 
-fn start(bench: &Bench) -> Result<Measured, BoxError> {
+fn start(bench: &Bench) -> Result<Measurement, BoxError> {
     let nothing = task("only", NextAction::End, |_| Ok(()));
     let graph = GraphBuilder::new("start").add_task(nothing).build()?;
     bench.rounds(
@@ -73,7 +73,7 @@ fn start(bench: &Bench) -> Result<Measured, BoxError> {
     )
 }
 
-fn chain(bench: &Bench, weight: usize) -> Result<Measured, BoxError> {
+fn chain(bench: &Bench, weight: usize) -> Result<Measurement, BoxError> {
     let mut builder = GraphBuilder::new("chain");
     for number in 0..bench.size {
         let is_last = number + 1 == bench.size;
@@ -99,7 +99,7 @@ fn chain(bench: &Bench, weight: usize) -> Result<Measured, BoxError> {
     })
 }
 
-fn cycle(bench: &Bench) -> Result<Measured, BoxError> {
+fn cycle(bench: &Bench) -> Result<Measurement, BoxError> {
     let size = bench.size;
     let count =
         |context: &Context| context.set("reached", context.get::<u64>("reached").unwrap_or(0) + 1);
@@ -145,7 +145,7 @@ fn talk_graph(turns: u64, next: NextAction) -> Result<Graph, BoxError> {
         .build()?)
 }
 
-fn talk(bench: &Bench) -> Result<Measured, BoxError> {
+fn talk(bench: &Bench) -> Result<Measurement, BoxError> {
     let graph = &talk_graph(bench.size, NextAction::ContinueAndExecute)?;
     let prepare = || {
         Ok(session(
@@ -160,7 +160,7 @@ fn talk(bench: &Bench) -> Result<Measured, BoxError> {
 }
 
 /// One task a call: the session is loaded, run and saved for each.
-fn talk_in_memory(bench: &Bench) -> Result<Measured, BoxError> {
+fn talk_in_memory(bench: &Bench) -> Result<Measurement, BoxError> {
     let graph = Arc::new(talk_graph(bench.size, NextAction::Continue)?);
     let steps = 2 * bench.size;
     let prepare = || {
@@ -181,7 +181,7 @@ fn talk_in_memory(bench: &Bench) -> Result<Measured, BoxError> {
     })
 }
 
-fn fan_out(bench: &Bench) -> Result<Measured, BoxError> {
+fn fan_out(bench: &Bench) -> Result<Measurement, BoxError> {
     let worker = |item: u64| -> Arc<dyn Task> {
         task(
             format!("worker-{item}"),
@@ -208,7 +208,7 @@ fn fan_out(bench: &Bench) -> Result<Measured, BoxError> {
     })
 }
 
-fn wide(bench: &Bench) -> Result<Measured, BoxError> {
+fn wide(bench: &Bench) -> Result<Measurement, BoxError> {
     let mut builder = GraphBuilder::new("wide");
     for node in 0..10_u64 {
         let keys: Vec<String> = (node * 100..(node + 1) * 100)

@@ -1,7 +1,7 @@
 //! What the peer programs share: the command line, and fugato's own clocks.
 use std::{io::Write, process::ExitCode, time::Duration};
 
-use measure::{Answer, Measured, Setting, Spent, rounds, runtime, timed};
+use measure::{Answer, Measurement, Setting, Spent, rounds, runtime, timed};
 use tokio::runtime::Runtime;
 
 #[path = "../../../src/measure.rs"]
@@ -30,7 +30,7 @@ impl Bench {
         units: u64,
         mut prepare: impl FnMut() -> Result<P, BoxError>,
         mut run: impl FnMut(P) -> F,
-    ) -> Result<Measured, BoxError>
+    ) -> Result<Measurement, BoxError>
     where
         F: Future<Output = Result<(), BoxError>>,
     {
@@ -43,7 +43,7 @@ impl Bench {
         units: u64,
         mut prepare: impl FnMut(&str) -> Result<P, BoxError>,
         mut run: impl FnMut(P) -> F,
-    ) -> Result<Measured, BoxError>
+    ) -> Result<Measurement, BoxError>
     where
         F: Future<Output = Result<(), BoxError>>,
     {
@@ -75,13 +75,13 @@ impl Bench {
 /// Reads the command line, measures, and prints the answer. `Err` of the inner result says why the
 /// workload cannot be expressed.
 pub fn answer(
-    measure: impl FnOnce(&Bench) -> Result<Result<Measured, &'static str>, BoxError>,
+    measure: impl FnOnce(&Bench) -> Result<Result<Measurement, &'static str>, BoxError>,
 ) -> ExitCode {
     match bench()
         .and_then(|bench| measure(&bench))
         .and_then(|result| {
             let answer = match result {
-                Ok(measured) => Answer::Measured(measured),
+                Ok(measured) => Answer::Measurement(measured),
                 Err(why) => Answer::Unsupported {
                     unsupported: why.into(),
                 },

@@ -7,7 +7,7 @@ use juncture::prelude::{
 };
 use juncture_core::node::{NodeFnCommand, NodeFnUpdate};
 use juncture_derive::State;
-use peer_harness::{Bench, BoxError, agent_says, answer, measure::Measured, tool_says};
+use peer_harness::{Bench, BoxError, agent_says, answer, measure::Measurement, tool_says};
 use serde::{Deserialize, Serialize};
 
 const NO_CHECKPOINTS: &str = "running a graph to its end writes no checkpoint";
@@ -70,7 +70,7 @@ fn config(steps: u64) -> Result<RunnableConfig, BoxError> {
     Ok(config)
 }
 
-fn start(bench: &Bench) -> Result<Measured, BoxError> {
+fn start(bench: &Bench) -> Result<Measurement, BoxError> {
     let graph = still(1)?;
     let config = config(1)?;
     bench.rounds(
@@ -85,7 +85,7 @@ fn start(bench: &Bench) -> Result<Measured, BoxError> {
     )
 }
 
-fn chain(bench: &Bench, weight: usize) -> Result<Measured, BoxError> {
+fn chain(bench: &Bench, weight: usize) -> Result<Measurement, BoxError> {
     let (graph, config) = (&still(bench.size)?, &config(bench.size)?);
     let prepare = || {
         Ok(Still {
@@ -113,7 +113,7 @@ fn still(nodes: u64) -> Result<CompiledGraph<Still>, BoxError> {
     Ok(graph.compile()?)
 }
 
-fn cycle(bench: &Bench) -> Result<Measured, BoxError> {
+fn cycle(bench: &Bench) -> Result<Measurement, BoxError> {
     let size = bench.size;
     let mut graph = StateGraph::<Count>::new();
     let count = NodeFnUpdate(|state: &Count| {
@@ -152,7 +152,7 @@ fn paths(targets: &[&str]) -> PathMap {
     paths
 }
 
-fn talk(bench: &Bench) -> Result<Measured, BoxError> {
+fn talk(bench: &Bench) -> Result<Measurement, BoxError> {
     let wanted = usize::try_from(2 * bench.size)?;
     let mut graph = StateGraph::<Talk>::new();
     for (name, message) in [
@@ -194,7 +194,7 @@ fn talk(bench: &Bench) -> Result<Measured, BoxError> {
     )
 }
 
-fn fan_out(bench: &Bench) -> Result<Measured, BoxError> {
+fn fan_out(bench: &Bench) -> Result<Measurement, BoxError> {
     let size = bench.size;
     let mut graph = StateGraph::<Tally>::new();
     let plan = NodeFnCommand(move |_: &Tally| async move {
@@ -256,7 +256,7 @@ fn fan_out(bench: &Bench) -> Result<Measured, BoxError> {
     )
 }
 
-fn wide(bench: &Bench) -> Result<Measured, BoxError> {
+fn wide(bench: &Bench) -> Result<Measurement, BoxError> {
     let name = |key: u64| -> Arc<str> { format!("key-{key:04}").into() };
     let mut graph = StateGraph::<Wide>::new();
     for node in 0..10_u64 {

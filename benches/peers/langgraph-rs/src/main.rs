@@ -16,7 +16,7 @@ use langgraph::{
     },
     sqlite::SqliteSaver,
 };
-use peer_harness::{Bench, BoxError, agent_says, answer, measure::Measured, tool_says};
+use peer_harness::{Bench, BoxError, agent_says, answer, measure::Measurement, tool_says};
 use serde_json::{Value, json};
 
 const NO_TASKS: &str = "declares tasks that data make, and never runs them";
@@ -124,7 +124,7 @@ fn chain_graph(nodes: u64) -> Result<CompiledStateGraph, BoxError> {
     Ok(graph.compile()?)
 }
 
-fn start(bench: &Bench) -> Result<Measured, BoxError> {
+fn start(bench: &Bench) -> Result<Measurement, BoxError> {
     let (graph, config) = (&chain_graph(1)?, &config(1));
     let run = |()| async move {
         for _ in 0..bench.size {
@@ -135,7 +135,7 @@ fn start(bench: &Bench) -> Result<Measured, BoxError> {
     bench.rounds(bench.size, || Ok(()), run)
 }
 
-fn build(bench: &Bench) -> Result<Measured, BoxError> {
+fn build(bench: &Bench) -> Result<Measurement, BoxError> {
     let run = |()| async {
         chain_graph(bench.size)?;
         Ok(())
@@ -143,7 +143,7 @@ fn build(bench: &Bench) -> Result<Measured, BoxError> {
     bench.rounds(bench.size, || Ok(()), run)
 }
 
-fn chain(bench: &Bench, weight: usize) -> Result<Measured, BoxError> {
+fn chain(bench: &Bench, weight: usize) -> Result<Measurement, BoxError> {
     let (graph, config) = (&chain_graph(bench.size)?, &config(bench.size));
     let prepare = || Ok(json!({ "weight": "x".repeat(weight) }));
     bench.rounds(bench.size, prepare, |state| async move {
@@ -152,7 +152,7 @@ fn chain(bench: &Bench, weight: usize) -> Result<Measured, BoxError> {
     })
 }
 
-fn cycle(bench: &Bench) -> Result<Measured, BoxError> {
+fn cycle(bench: &Bench) -> Result<Measurement, BoxError> {
     let size = bench.size;
     let reached = |state: &Value| state.get("reached").and_then(Value::as_u64).unwrap_or(0);
     let mut graph = graph(&[("reached", last)]);
@@ -202,13 +202,13 @@ async fn say(graph: &CompiledStateGraph, turns: u64) -> Result<(), BoxError> {
     )
 }
 
-fn talk(bench: &Bench) -> Result<Measured, BoxError> {
+fn talk(bench: &Bench) -> Result<Measurement, BoxError> {
     let (agent, tool) = (said("assistant", &agent_says()), said("tool", &tool_says()));
     let graph = &talk_graph(bench.size, agent, tool)?.compile()?;
     bench.rounds(2 * bench.size, || Ok(()), |()| say(graph, bench.size))
 }
 
-fn react(bench: &Bench) -> Result<Measured, BoxError> {
+fn react(bench: &Bench) -> Result<Measurement, BoxError> {
     let arguments = json!({ "query": "free on Tuesday? ".repeat(211) });
     let calls = json!([{ "id": "call-1", "name": "search", "arguments": arguments }]);
     let agent = json!({ "role": "assistant", "content": "", "tool_calls": calls });
@@ -223,7 +223,7 @@ fn kept(turns: u64, saver: Arc<dyn BaseCheckpointSaver>) -> Result<CompiledState
     Ok(graph.compile_builder().checkpointer(saver).build()?)
 }
 
-fn talk_in_memory(bench: &Bench) -> Result<Measured, BoxError> {
+fn talk_in_memory(bench: &Bench) -> Result<Measurement, BoxError> {
     let turns = bench.size;
     let prepare = || kept(turns, Arc::new(InMemorySaver::new()));
     bench.rounds(2 * turns, prepare, |graph| async move {
@@ -231,7 +231,7 @@ fn talk_in_memory(bench: &Bench) -> Result<Measured, BoxError> {
     })
 }
 
-fn talk_in_sqlite(bench: &Bench, synchronous: &'static str) -> Result<Measured, BoxError> {
+fn talk_in_sqlite(bench: &Bench, synchronous: &'static str) -> Result<Measurement, BoxError> {
     let turns = bench.size;
     let prepare = |file: &str| {
         let saver = bench.runtime.block_on(async {
@@ -254,7 +254,7 @@ fn talk_in_sqlite(bench: &Bench, synchronous: &'static str) -> Result<Measured, 
     })
 }
 
-fn wide(bench: &Bench) -> Result<Measured, BoxError> {
+fn wide(bench: &Bench) -> Result<Measurement, BoxError> {
     let mut graph = graph(&[("values", map), ("rounds", last)]);
     let name = |number: u64| format!("node-{number}");
     let number_at = |map: &Value, key: &str| map.get(key).and_then(Value::as_u64).unwrap_or(0);
@@ -374,7 +374,7 @@ fn ticket_graph(wanted: u64) -> Result<CompiledStateGraph, BoxError> {
     Ok(graph.compile()?)
 }
 
-fn ticket(bench: &Bench) -> Result<Measured, BoxError> {
+fn ticket(bench: &Bench) -> Result<Measurement, BoxError> {
     let (graph, config) = (&ticket_graph(bench.size)?, &config(100));
     let (outer, inner) = match bench.size {
         ..450 => (5, 5),
@@ -407,7 +407,7 @@ fn ticket(bench: &Bench) -> Result<Measured, BoxError> {
     )
 }
 
-fn events(bench: &Bench) -> Result<Measured, BoxError> {
+fn events(bench: &Bench) -> Result<Measurement, BoxError> {
     let size = bench.size;
     let mut graph = graph(&[("weight", last)]);
     graph.add_node("talk", move |_: Value, _: RunnableConfig| async move {

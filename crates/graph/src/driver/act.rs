@@ -1,4 +1,6 @@
 //! The calls of running tasks to their driver: effects, budgets.
+use std::{fmt::Write as _, sync::Arc};
+
 use fugato_state::{EffectClass, Millis, State};
 use fugato_store::Status;
 use tokio::sync::oneshot;
@@ -7,11 +9,12 @@ use super::Driver;
 use crate::{
     RunError,
     effect::{
-        AskCall, AttemptRef, BeginCall, Call, EffectEnd, EndCall, InDoubt, StartDecision,
-        StartGuard,
+        AskCall, AttemptRef, BeginCall, Call, EffectEnd, EndCall, InDoubt, NamedEffect,
+        StartDecision, StartGuard,
     },
-    engine::{ActiveEffect, EffectAddress, ThreadEffect},
+    engine::{ActiveEffect, ThreadEffect},
     machine::{EffectRecord, EffectStage, Fact, Machine, TaskPath, TaskStatus},
+    policy::millis,
     scope::{DynScope, ScopeAddress, doubt_key, trail},
 };
 
@@ -33,10 +36,9 @@ impl<S: State> Driver<S> {
 
     pub(super) async fn take_call(&mut self, call: Call) -> Result<(), RunError> {
         match call {
-            Call::Begin(begin) => self.begin(*begin).await,
+            Call::Begin(begin) => self.begin(begin).await,
             Call::End(ending) => {
-                let address = EffectAddress::of(&ending.who, &ending.key);
-                let waiting = self.no_longer_acting(&address);
+                let waiting = self.no_longer_acting(&ending.effect);
                 self.ended(*ending);
                 for begin in waiting {
                     Box::pin(self.begin(begin)).await?;
@@ -65,97 +67,100 @@ impl<S: State> Driver<S> {
     }
 
     fn ask_person(&mut self, asking: AskCall) {
-        let AskCall { who, key, problem } = asking;
-        if !self.is_wanted(&who) {
+        let AskCall { effect, problem } = asking;
+        let NamedEffect { who, key, .. } = &*effect;
+        if !self.is_wanted(who) {
             return;
         }
         // The root records the effects of the whole thread.
         let whole = if who.whole_thread {
-            self.root.machine.effect(None, &key).cloned()
+            self.root.machine.effect(None, key).cloned()
         } else {
             None
         };
         let root: &mut dyn DynScope = &mut self.root;
         if let Some(scope) = root.scope_mut(trail(&who.at)) {
-            scope.ask_person(who.path, &key, whole, problem, &mut self.engine);
+            scope.ask_person(who.path, key, whole, problem, &mut self.engine);
             self.engine.tasks.abandon();
         }
     }
 
     /// Decides whether an action may begin.
     async fn begin(&mut self, begin: BeginCall) -> Result<(), RunError> {
-        if !self.is_wanted(&begin.who) {
+        let BeginCall { effect, reply } = begin;
+        if !self.is_wanted(&effect.who) {
             return Ok(());
         }
-        let address = EffectAddress::of(&begin.who, &begin.key);
         let mut acting = self.engine.acting.iter_mut();
-        if let Some(same) = acting.find(|acting| acting.address == address) {
-            same.waiting.push(begin);
+        if let Some(same) = acting.find(|acting| acting.effect.is_same(&effect)) {
+            same.waiting.push(BeginCall { effect, reply });
             return Ok(());
         }
-        match self.known(&begin.who, &begin.key) {
+        match self.known(&effect) {
             Some(EffectRecord { digest, stage, .. })
-                if digest != begin.digest && !matches!(stage, EffectStage::Undone) =>
+                if digest != effect.digest && !matches!(stage, EffectStage::Undone) =>
             {
-                answer(begin.reply, StartDecision::Changed { recorded: digest });
+                let recorded = digest.to_string();
+                answer(reply, StartDecision::Changed { recorded });
             }
             Some(EffectRecord {
                 stage: EffectStage::Receipted { value },
                 ..
-            }) => answer(begin.reply, StartDecision::Replay(value)),
-            Some(effect) if effect.is_in_doubt() => match self.told(&begin.who, &effect) {
+            }) => answer(reply, StartDecision::Replay(value)),
+            Some(known) if known.is_in_doubt() => match self.told(&effect.who, &known) {
                 Some(InDoubt::Happened(value)) => {
                     let value = serde_json::value::to_raw_value(&value)?;
-                    answer(begin.reply, StartDecision::Told(value));
+                    answer(reply, StartDecision::Told(value));
                 }
                 Some(InDoubt::DidNotHappen) => {
-                    let why = "a person said so".to_owned();
-                    self.undone(&begin.who, begin.key.clone(), why);
-                    return self.grant(begin).await;
+                    self.undone(&effect, "a person said so".to_owned());
+                    return self.grant(effect, reply).await;
                 }
-                None => answer(
-                    begin.reply,
-                    StartDecision::Doubt {
-                        wait: self.wait_for(&effect),
-                    },
-                ),
+                None => {
+                    let wait = self.wait_for(&known);
+                    answer(reply, StartDecision::Doubt { wait });
+                }
             },
-            _ => return self.grant(begin).await,
+            _ => return self.grant(effect, reply).await,
         }
         Ok(())
     }
 
     /// Grants an action. All earlier facts are stored before it begins, whatever the durability.
-    async fn grant(&mut self, begin: BeginCall) -> Result<(), RunError> {
+    async fn grant(
+        &mut self,
+        effect: Arc<NamedEffect>,
+        reply: oneshot::Sender<StartDecision>,
+    ) -> Result<(), RunError> {
         let now = self.engine.shared.now();
-        let not_after = now.saturating_add(begin.timeout).saturating_add(GRACE);
-        let idempotency_key = self.idempotency_key(&begin.who, &begin.key);
+        let not_after = now
+            .saturating_add(millis(effect.timeout))
+            .saturating_add(GRACE);
+        let idempotency_key = self.idempotency_key(&effect);
         let mut ticket = None;
-        if begin.class == EffectClass::Once {
+        if effect.class == EffectClass::Once {
             self.outlive(not_after).await?;
-            let address = EffectAddress::of(&begin.who, &begin.key);
-            let (key, digest) = (begin.key.clone(), begin.digest.clone());
             let calls = self.engine.shared.calls.clone();
-            ticket = Some(StartGuard::new(begin.who.clone(), key, digest, calls));
+            ticket = Some(StartGuard::new(effect.clone(), calls));
             let intended = Fact::Intended {
-                task: begin.who.task(),
-                key: begin.key,
-                digest: begin.digest,
-                input: begin.input,
+                task: effect.who.task(),
+                key: effect.key.clone(),
+                digest: effect.digest.clone(),
+                input: effect.input.clone(),
                 not_after,
             };
-            self.record_for(&begin.who, intended);
-            if let Some(effect) = self.root.machine.effect(None, &address.key)
-                && begin.who.whole_thread
+            self.record_for(&effect.who, intended);
+            if let Some(known) = self.root.machine.effect(None, &effect.key)
+                && effect.who.whole_thread
             {
                 self.engine.begun.push(ThreadEffect {
-                    trail: trail(&begin.who.at).to_vec(),
-                    path: begin.who.path,
-                    effect: effect.clone(),
+                    trail: trail(&effect.who.at).to_vec(),
+                    path: effect.who.path,
+                    effect: known.clone(),
                 });
             }
             self.engine.acting.push(ActiveEffect {
-                address,
+                effect,
                 not_after,
                 waiting: vec![],
             });
@@ -165,57 +170,37 @@ impl<S: State> Driver<S> {
             not_after,
             ticket,
         };
-        self.engine.replies.push((begin.reply, go));
+        self.engine.replies.push((reply, go));
         Ok(())
     }
 
     fn ended(&mut self, ending: EndCall) {
-        let EndCall {
-            who,
-            key,
-            digest,
-            class,
-            end,
-            reply,
-        } = ending;
+        let EndCall { effect, end, reply } = ending;
         match end {
             EffectEnd::Happened(value) => {
-                let task = who.task();
                 let receipt = Fact::Receipt {
-                    task,
-                    key,
-                    digest,
-                    value: value.clone(),
+                    task: effect.who.task(),
+                    key: effect.key.clone(),
+                    digest: effect.digest.clone(),
+                    value,
                 };
-                self.record_for(&who, receipt);
-                match class {
-                    // The receipt of a once-only action is stored at once.
-                    EffectClass::Once => self
-                        .engine
-                        .replies
-                        .push((reply, StartDecision::Replay(value))),
-                    _ => answer(reply, StartDecision::Replay(value)),
-                }
+                self.record_for(&effect.who, receipt);
+                let stored = reply.map(|reply| (reply, StartDecision::Noted));
+                self.engine.replies.extend(stored);
             }
-            EffectEnd::DidNotHappen(why) => {
-                self.undone(&who, key, why);
-                answer(reply, StartDecision::Noted);
-            }
-            EffectEnd::Unknown => {
-                let wait = std::time::Duration::ZERO;
-                answer(reply, StartDecision::Doubt { wait });
-            }
+            EffectEnd::DidNotHappen(why) => self.undone(&effect, why),
+            EffectEnd::Unknown => {}
         }
     }
 
-    fn undone(&mut self, who: &AttemptRef, key: String, why: String) {
-        let task = who.task();
-        self.record_for(who, Fact::Undone { task, key, why });
+    fn undone(&mut self, effect: &NamedEffect, why: String) {
+        let (task, key) = (effect.who.task(), effect.key.clone());
+        self.record_for(&effect.who, Fact::Undone { task, key, why });
     }
 
-    fn no_longer_acting(&mut self, address: &EffectAddress) -> Vec<BeginCall> {
+    fn no_longer_acting(&mut self, ended: &NamedEffect) -> Vec<BeginCall> {
         let mut acting = self.engine.acting.iter();
-        match acting.position(|acting| acting.address == *address) {
+        match acting.position(|acting| acting.effect.is_same(ended)) {
             Some(at) => self.engine.acting.swap_remove(at).waiting,
             None => vec![],
         }
@@ -250,7 +235,7 @@ impl<S: State> Driver<S> {
         let done = effects
             .iter()
             .filter(|effect| !matches!(effect.stage, EffectStage::Undone));
-        done.map(|effect| effect.key.clone()).collect()
+        done.map(|effect| effect.key.to_string()).collect()
     }
 
     /// Returns the answer of a person about an action in doubt.
@@ -262,9 +247,10 @@ impl<S: State> Driver<S> {
         serde_json::from_value(told.clone()).ok()
     }
 
-    fn known(&mut self, who: &AttemptRef, key: &str) -> Option<EffectRecord> {
-        let machine = self.machine_of(who)?;
-        machine.effect(who.task().as_ref(), key).cloned()
+    fn known(&mut self, effect: &NamedEffect) -> Option<EffectRecord> {
+        let machine = self.machine_of(&effect.who)?;
+        let task = effect.who.task();
+        machine.effect(task.as_ref(), &effect.key).cloned()
     }
 
     fn machine_of(&mut self, who: &AttemptRef) -> Option<&Machine> {
@@ -304,12 +290,16 @@ impl<S: State> Driver<S> {
 
     /// Returns the idempotency key, the same for every attempt of this action of this task and
     /// thread.
-    fn idempotency_key(&mut self, who: &AttemptRef, key: &str) -> String {
+    fn idempotency_key(&mut self, effect: &NamedEffect) -> String {
+        let NamedEffect { who, key, .. } = effect;
         let birth = self.root.machine.incarnation();
         let thread = self.engine.shared.thread.clone();
         let scope = self.scope(&who.at).filter(|_| !who.whole_thread);
         let task = scope.map_or_else(String::new, |scope| scope.name_of(who.path));
-        format!("{thread}@{birth}/{task}/{key}")
+        let mut text = String::with_capacity(thread.as_str().len() + task.len() + key.len() + 24);
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{thread}@{birth}/{task}/{key}");
+        text
     }
 }
 
@@ -320,21 +310,4 @@ const GRACE: Millis = 2_000;
 fn answer(task: oneshot::Sender<StartDecision>, permit: StartDecision) {
     // A task that no longer waits was dropped.
     let _ = task.send(permit);
-}
-
-impl AttemptRef {
-    /// Returns the task of the effect; none if it belongs to the whole thread.
-    fn task(&self) -> Option<TaskPath> {
-        (!self.whole_thread).then_some(self.path)
-    }
-}
-
-impl EffectAddress {
-    fn of(who: &AttemptRef, key: &str) -> Self {
-        let task = who.task().map(|path| (trail(&who.at).to_vec(), path));
-        Self {
-            task,
-            key: key.into(),
-        }
-    }
 }

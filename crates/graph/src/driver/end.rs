@@ -25,7 +25,7 @@ impl<S: State> Driver<S> {
             .root
             .machine
             .doubts()
-            .map(|effect| effect.key.clone())
+            .map(|effect| effect.key.to_string())
             .collect();
         if !effects.is_empty() {
             return self.fail(RunError::new(RunErrorKind::InDoubt { effects }));
@@ -255,7 +255,12 @@ pub(crate) fn unfinished(
         };
         in_doubt.extend(task.doubts().map(name));
     }
-    in_doubt.extend(scope.machine().doubts().map(|effect| effect.key.clone()));
+    in_doubt.extend(
+        scope
+            .machine()
+            .doubts()
+            .map(|effect| effect.key.to_string()),
+    );
     for (_, child) in scope.children() {
         unfinished(child, dropped, in_doubt);
     }

@@ -1,5 +1,5 @@
 //! The execution of an action, on the side of its task.
-use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
+use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use fugato_state::{EffectClass, Lang, Millis, State, say};
 use futures::{FutureExt, future::BoxFuture};
@@ -8,15 +8,14 @@ use tokio::{sync::oneshot, time::Instant};
 use tracing::Instrument as _;
 
 use super::{
-    AskCall, AttemptRef, BeginCall, Call, Effect, EffectEnd, EffectError, EndCall, NotExecuted,
-    Reconcile, Reconciliation, StartDecision, StartGuard,
+    AskCall, AttemptRef, BeginCall, Call, Effect, EffectEnd, EffectError, EndCall, NamedEffect,
+    NotExecuted, Reconcile, Reconciliation, StartDecision, StartGuard,
 };
 use crate::{
     BoxError, Context,
     context::RunInner,
     digest,
     machine::{BudgetUnit, Json},
-    policy::millis,
     route::panic_text,
 };
 
@@ -48,12 +47,14 @@ impl<S: State> Context<S> {
         let (key, effect) = (key.into(), effect.into());
         match serde_json::value::to_raw_value(input) {
             Ok(input) => EffectAttempt {
-                who: self.who(effect.whole_thread),
-                digest: digest::of(input.get().as_bytes()),
-                key,
-                input,
-                class: effect.class,
-                timeout: effect.timeout,
+                named: Arc::new(NamedEffect {
+                    who: self.who(effect.whole_thread),
+                    digest: digest::text(input.get().as_bytes()),
+                    key: key.into(),
+                    input,
+                    class: effect.class,
+                    timeout: effect.timeout,
+                }),
                 shared: &self.shared,
             }
             .run(act, effect.reconcile)
@@ -95,12 +96,7 @@ impl<S: State> Context<S> {
 
 /// An effect under way.
 struct EffectAttempt<'a> {
-    who: AttemptRef,
-    key: String,
-    digest: String,
-    input: Json,
-    class: EffectClass,
-    timeout: Duration,
+    named: Arc<NamedEffect>,
     shared: &'a RunInner,
 }
 
@@ -117,10 +113,11 @@ impl EffectAttempt<'_> {
         Fut: Future<Output = Result<T, E>> + Send + 'static,
     {
         let act = |key| act(key).map(|done| done.map_err(Into::into));
-        if self.class == EffectClass::Pure {
+        let class = self.named.class;
+        if class == EffectClass::Pure {
             return act(String::new()).await.map_err(|error| self.failed(error));
         }
-        if self.class == EffectClass::Once && self.timeout.is_zero() {
+        if class == EffectClass::Once && self.named.timeout.is_zero() {
             let why = "its timeout is 0 s, in which nothing can be done";
             return Err(self.failed(NotExecuted::because(why).into()));
         }
@@ -130,10 +127,11 @@ impl EffectAttempt<'_> {
         let mut permit = self.begin().await;
         loop {
             permit = match permit {
-                StartDecision::Noted => return Err(self.failed("it did not happen".into())),
+                // It answers the end of an action only.
+                StartDecision::Noted => return Err(self.failed("it has ended".into())),
                 StartDecision::Go {
                     not_after, ticket, ..
-                } if self.class == EffectClass::Once && self.within(not_after).is_zero() => {
+                } if class == EffectClass::Once && self.within(not_after).is_zero() => {
                     // Storing the intent took so long that another process may have reconciled it
                     // by now: beginning would do it twice.
                     drop(ticket);
@@ -147,15 +145,20 @@ impl EffectAttempt<'_> {
                     let Some(act) = act.take() else {
                         return Err(self.failed("its only try is over".into()));
                     };
-                    match self.class {
-                        EffectClass::Once => {
-                            let within = self.within(not_after);
-                            let act = move || act(idempotency_key);
-                            let (permit, failure) = self.act_once(within, ticket, act).await?;
-                            problem = failure;
-                            permit
+                    if class != EffectClass::Once {
+                        return self.act_again(act(idempotency_key)).await;
+                    }
+                    let within = self.within(not_after);
+                    let act = move || act(idempotency_key);
+                    match self.act_once(within, ticket, act).await {
+                        Ok(value) => return Ok(value),
+                        Err(error) if error.is::<NotExecuted>() => return Err(self.failed(error)),
+                        Err(error) => {
+                            tracing::warn!(effect = &*self.named.key, %error, "effect in doubt");
+                            problem = Some(crate::driver::explain(&*error));
+                            let wait = Duration::ZERO;
+                            StartDecision::Doubt { wait }
                         }
-                        _ => return self.act_again(act(idempotency_key)).await,
                     }
                 }
                 StartDecision::Replay(value) => return self.read(&value),
@@ -201,21 +204,20 @@ impl EffectAttempt<'_> {
     }
 
     /// Performs a once-only action in a task of its own: dropping the node does not break it off.
-    /// Returns its error, too, if that leaves it in doubt.
+    /// An error other than [`NotExecuted`] leaves it in doubt.
     async fn act_once<T, Fut>(
         &self,
         within: Duration,
         ticket: Option<StartGuard>,
         act: impl FnOnce() -> Fut + Send + 'static,
-    ) -> Result<(StartDecision, Option<String>), EffectError>
+    ) -> Result<T, BoxError>
     where
         T: Serialize + Send + 'static,
         Fut: Future<Output = Result<T, BoxError>> + Send,
     {
-        let (reply, permit) = oneshot::channel();
+        let (reply, stored) = oneshot::channel();
         let calls = self.shared.calls.clone();
-        let (who, digest) = (self.who.clone(), self.digest.clone());
-        let (key, class) = (self.key.clone(), self.class);
+        let effect = self.named.clone();
         let until = Instant::now() + within;
         let acting = async move {
             // Its code before the first await may panic too.
@@ -233,32 +235,26 @@ impl EffectAttempt<'_> {
                     Err(say!("it did not end within its time limit", "没有在时限内结束").into())
                 }
             };
-            let (end, failure) = judge(done);
-            let ending = EndCall {
-                who,
-                key,
-                digest,
-                class,
-                end,
-                reply,
-            };
+            let (end, done) = judge(done);
+            let reply = Some(reply);
+            let ending = EndCall { effect, end, reply };
             // Without a driver the intent stays in doubt: the next owner reconciles it.
             let _ = calls.send(Call::End(Box::new(ending)));
-            failure
+            done
         };
         // A task of its own has no language.
         let acting = Lang::current().scope_future(acting);
         let acting = tokio::spawn(acting.in_current_span());
         ticket.into_iter().for_each(StartGuard::begins);
-        let failure = acting.await.unwrap_or_default();
-        let permit = answer(permit).await;
-        match (failure, permit) {
-            (Some(error), StartDecision::Noted) => Err(self.failed(error)),
-            (Some(error), permit) => {
-                tracing::warn!(effect = self.key, %error, "effect in doubt");
-                Ok((permit, Some(crate::driver::explain(&*error))))
+        match acting.await {
+            // A once-only action is told when its receipt is stored.
+            Ok(Ok(value)) => {
+                answer(stored).await;
+                Ok(value)
             }
-            (None, permit) => Ok((permit, None)),
+            Ok(Err(error)) => Err(error),
+            // The runtime shuts down, and the node with it.
+            Err(_) => std::future::pending().await,
         }
     }
 
@@ -278,7 +274,11 @@ impl EffectAttempt<'_> {
             Ok(Err(error)) => crate::driver::explain(&*error),
             Err(panic) => panic_text(&*panic),
         };
-        tracing::warn!(effect = self.key, error, "effect could not be reconciled");
+        tracing::warn!(
+            effect = &*self.named.key,
+            error,
+            "effect could not be reconciled"
+        );
         let looked = say!("looking after it failed: {error}", "查看结果失败：{error}");
         *problem = Some(match problem.take() {
             Some(before) => say!("{before}; {looked}", "{before}；{looked}"),
@@ -290,44 +290,41 @@ impl EffectAttempt<'_> {
     /// Returns the time limit of the action: shorter than set if storing its intent took long.
     fn within(&self, not_after: Millis) -> Duration {
         let left = not_after.saturating_sub(self.shared.now()).max(0);
-        self.timeout.min(Duration::from_millis(left.unsigned_abs()))
+        self.named
+            .timeout
+            .min(Duration::from_millis(left.unsigned_abs()))
     }
 
     async fn begin(&self) -> StartDecision {
         let (reply, permit) = oneshot::channel();
-        let begin = BeginCall {
-            who: self.who.clone(),
-            key: self.key.clone(),
-            digest: self.digest.clone(),
-            class: self.class,
-            input: self.input.clone(),
-            timeout: millis(self.timeout),
-            reply,
-        };
+        let effect = self.named.clone();
         // Without a driver there is no answer, and the wait for it never ends.
-        let _ = self.shared.calls.send(Call::Begin(Box::new(begin)));
+        let _ = self
+            .shared
+            .calls
+            .send(Call::Begin(BeginCall { effect, reply }));
         answer(permit).await
     }
 
-    async fn end(&self, end: EffectEnd) -> StartDecision {
-        let (reply, permit) = oneshot::channel();
-        let ending = EndCall {
-            who: self.who.clone(),
-            key: self.key.clone(),
-            digest: self.digest.clone(),
-            class: self.class,
-            end,
-            reply,
-        };
+    /// Reports the end of the action. The next call of the task finds it recorded; only the receipt
+    /// of a once-only action is waited for until it is stored.
+    async fn end(&self, end: EffectEnd) {
+        let once = self.named.class == EffectClass::Once;
+        let awaited = once && matches!(end, EffectEnd::Happened(_));
+        let (reply, stored) = awaited.then(oneshot::channel).unzip();
+        let effect = self.named.clone();
+        let ending = EndCall { effect, end, reply };
         let _ = self.shared.calls.send(Call::End(Box::new(ending)));
-        answer(permit).await
+        if let Some(stored) = stored {
+            answer(stored).await;
+        }
     }
 
     /// Makes the task ask a person, and never returns: the driver drops this attempt. No catch-all
     /// of the node can mistake that for an error.
     async fn ask_person(&self, problem: Option<String>) -> StartDecision {
-        let (who, key) = (self.who.clone(), self.key.clone());
-        let asking = AskCall { who, key, problem };
+        let effect = self.named.clone();
+        let asking = AskCall { effect, problem };
         let _ = self.shared.calls.send(Call::AskPerson(Box::new(asking)));
         std::future::pending().await
     }
@@ -341,20 +338,20 @@ impl EffectAttempt<'_> {
     }
 
     fn format(&self, source: serde_json::Error) -> EffectError {
-        let key = self.key.clone();
+        let key = self.named.key.to_string();
         EffectError::Format { key, source }
     }
 
     fn failed(&self, source: BoxError) -> EffectError {
-        let key = self.key.clone();
+        let key = self.named.key.to_string();
         EffectError::Failed { key, source }
     }
 
     fn changed(&self, recorded: String) -> EffectError {
         EffectError::InputChanged {
-            key: self.key.clone(),
+            key: self.named.key.to_string(),
             recorded,
-            asked: self.digest.clone(),
+            asked: self.named.digest.to_string(),
         }
     }
 }
@@ -369,13 +366,14 @@ async fn answer(permit: oneshot::Receiver<StartDecision>) -> StartDecision {
 
 /// Judges the end of an action. A result that cannot be written leaves it in doubt too: it
 /// happened, and has no receipt.
-fn judge<T: Serialize>(done: Result<T, BoxError>) -> (EffectEnd, Option<BoxError>) {
-    match done.map(|value| serde_json::value::to_raw_value(&value)) {
-        Ok(Ok(value)) => (EffectEnd::Happened(value), None),
-        Ok(Err(error)) => (EffectEnd::Unknown, Some(error.into())),
+fn judge<T: Serialize>(done: Result<T, BoxError>) -> (EffectEnd, Result<T, BoxError>) {
+    let written = done.as_ref().map(serde_json::value::to_raw_value);
+    match written {
+        Ok(Ok(value)) => (EffectEnd::Happened(value), done),
+        Ok(Err(error)) => (EffectEnd::Unknown, Err(error.into())),
         Err(error) if error.is::<NotExecuted>() => {
-            (EffectEnd::DidNotHappen(error.to_string()), Some(error))
+            (EffectEnd::DidNotHappen(error.to_string()), done)
         }
-        Err(error) => (EffectEnd::Unknown, Some(error)),
+        Err(_) => (EffectEnd::Unknown, done),
     }
 }

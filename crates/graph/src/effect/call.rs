@@ -9,13 +9,13 @@ use super::StartGuard;
 use crate::{
     Answers, RunError,
     machine::{BudgetUnit, Json, TaskPath},
-    scope::ScopeAddress,
+    scope::{ScopeAddress, trail},
 };
 
 /// A call of a task, or of a client that answers, to the driver of a run. Small, because each run has room for some of them.
 pub(crate) enum Call {
     /// A request to begin an action.
-    Begin(Box<BeginCall>),
+    Begin(BeginCall),
     /// The end of an action.
     End(Box<EndCall>),
     /// A request to ask a person whether an action happened.
@@ -41,28 +41,30 @@ pub(crate) struct AnswerCall {
     pub(crate) reply: oneshot::Sender<Result<(), RunError>>,
 }
 
-pub(crate) struct BeginCall {
+/// An action as its task names it.
+pub(crate) struct NamedEffect {
     pub(crate) who: AttemptRef,
-    pub(crate) key: String,
-    pub(crate) digest: String,
-    pub(crate) class: EffectClass,
+    pub(crate) key: Arc<str>,
+    pub(crate) digest: Arc<str>,
     pub(crate) input: Json,
-    pub(crate) timeout: Millis,
+    pub(crate) class: EffectClass,
+    pub(crate) timeout: Duration,
+}
+
+pub(crate) struct BeginCall {
+    pub(crate) effect: Arc<NamedEffect>,
     pub(crate) reply: oneshot::Sender<StartDecision>,
 }
 
 pub(crate) struct EndCall {
-    pub(crate) who: AttemptRef,
-    pub(crate) key: String,
-    pub(crate) digest: String,
-    pub(crate) class: EffectClass,
+    pub(crate) effect: Arc<NamedEffect>,
     pub(crate) end: EffectEnd,
-    pub(crate) reply: oneshot::Sender<StartDecision>,
+    /// Gets [`StartDecision::Noted`] when the end is stored; none if nobody waits for that.
+    pub(crate) reply: Option<oneshot::Sender<StartDecision>>,
 }
 
 pub(crate) struct AskCall {
-    pub(crate) who: AttemptRef,
-    pub(crate) key: String,
+    pub(crate) effect: Arc<NamedEffect>,
     pub(crate) problem: Option<String>,
 }
 
@@ -73,6 +75,23 @@ pub(crate) struct AttemptRef {
     pub(crate) path: TaskPath,
     pub(crate) attempt: u32,
     pub(crate) whole_thread: bool,
+}
+
+impl AttemptRef {
+    /// Returns the task of the effect; none if it belongs to the whole thread.
+    pub(crate) fn task(&self) -> Option<TaskPath> {
+        (!self.whole_thread).then_some(self.path)
+    }
+}
+
+impl NamedEffect {
+    /// Returns true if both are the same action of one task, or of the whole thread.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let task = self.who.task();
+        self.key == other.key
+            && task == other.who.task()
+            && (task.is_none() || trail(&self.who.at) == trail(&other.who.at))
+    }
 }
 
 /// The end of an action.
@@ -91,7 +110,7 @@ pub(crate) enum StartDecision {
         /// The ticket of a once-only action.
         ticket: Option<StartGuard>,
     },
-    /// It is recorded that the action did not happen.
+    /// The end of the action is stored.
     Noted,
     /// It was done before, with this result.
     Replay(Json),

@@ -1,8 +1,7 @@
 //! The permission to begin an action.
-use fugato_state::EffectClass;
-use tokio::sync::oneshot;
+use std::sync::Arc;
 
-use super::{AttemptRef, Call, Calls, EffectEnd, EndCall};
+use super::{Call, Calls, EffectEnd, EndCall, NamedEffect};
 
 /// The permission to begin a once-only action whose intent is stored.
 ///
@@ -11,23 +10,11 @@ use super::{AttemptRef, Call, Calls, EffectEnd, EndCall};
 /// would wait for the end of an action that never began.
 #[derive(derive_more::Debug)]
 #[debug("StartGuard {{ is_open: {:?} }}", self.0.is_some())]
-pub(crate) struct StartGuard(Option<Box<NotStarted>>);
-
-struct NotStarted {
-    who: AttemptRef,
-    key: String,
-    digest: String,
-    calls: Calls,
-}
+pub(crate) struct StartGuard(Option<(Arc<NamedEffect>, Calls)>);
 
 impl StartGuard {
-    pub(crate) fn new(who: AttemptRef, key: String, digest: String, calls: Calls) -> Self {
-        Self(Some(Box::new(NotStarted {
-            who,
-            key,
-            digest,
-            calls,
-        })))
+    pub(crate) fn new(effect: Arc<NamedEffect>, calls: Calls) -> Self {
+        Self(Some((effect, calls)))
     }
 
     /// Uses the ticket: the action begins, and reports its own end.
@@ -38,23 +25,13 @@ impl StartGuard {
 
 impl Drop for StartGuard {
     fn drop(&mut self) {
-        let Some(unbegun) = self.0.take() else {
+        let Some((effect, calls)) = self.0.take() else {
             return;
         };
-        let NotStarted {
-            who,
-            key,
-            digest,
-            calls,
-        } = *unbegun;
-        let (reply, _) = oneshot::channel();
         let ending = EndCall {
-            who,
-            key,
-            digest,
-            class: EffectClass::Once,
+            effect,
             end: EffectEnd::DidNotHappen("it was given up before it began".to_owned()),
-            reply,
+            reply: None,
         };
         // Without a driver the intent stays in doubt: the next owner reconciles it.
         let _ = calls.send(Call::End(Box::new(ending)));

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fugato_state::Millis;
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use super::Json;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EffectRecord {
     /// The key under which the task asks for it.
-    pub key: String,
+    pub key: Arc<str>,
     /// A digest of its input.
-    pub digest: String,
+    pub digest: Arc<str>,
     /// The number of its intents.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub intents: u32,

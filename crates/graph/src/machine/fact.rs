@@ -120,9 +120,9 @@ pub enum Fact<P> {
         #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
         task: Option<P>,
         /// The effect's key.
-        key: String,
+        key: Arc<str>,
         /// A digest of the input.
-        digest: String,
+        digest: Arc<str>,
         /// The input, to find out whether it happened.
         input: Json,
         /// After this time of the store's clock the action is no longer under way.
@@ -134,9 +134,9 @@ pub enum Fact<P> {
         #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
         task: Option<P>,
         /// The effect's key.
-        key: String,
+        key: Arc<str>,
         /// A digest of the input.
-        digest: String,
+        digest: Arc<str>,
         /// The result.
         value: Json,
     },
@@ -146,7 +146,7 @@ pub enum Fact<P> {
         #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
         task: Option<P>,
         /// The effect's key.
-        key: String,
+        key: Arc<str>,
         /// The evidence of that.
         why: String,
     },

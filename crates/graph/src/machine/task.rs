@@ -102,7 +102,7 @@ impl<P> Task<P> {
 
     /// Returns the record of one of its effects.
     pub fn effect(&self, key: &str) -> Option<&EffectRecord> {
-        self.effects.iter().find(|effect| effect.key == key)
+        self.effects.iter().find(|effect| *effect.key == *key)
     }
 
     /// Returns the effects in doubt.

@@ -107,12 +107,12 @@ impl TraceBuilder {
                 task: Some(task),
                 key,
                 ..
-            } => self.effect(place, &task, key, false),
+            } => self.effect(place, &task, &key, false),
             Fact::Receipt {
                 task: Some(task),
                 key,
                 ..
-            } => self.effect(place, &task, key, true),
+            } => self.effect(place, &task, &key, true),
             other => self.wait(place, other),
         }
     }
@@ -293,11 +293,11 @@ impl TraceBuilder {
         }
     }
 
-    fn effect(&mut self, place: &TracePoint, task: &str, key: String, done: bool) {
+    fn effect(&mut self, place: &TracePoint, task: &str, key: &str, done: bool) {
         let effects = &mut self.seen(place, task).effects;
-        match effects.iter_mut().find(|(known, _)| *known == key) {
+        match effects.iter_mut().find(|(known, _)| known == key) {
             Some((_, receipt)) => *receipt |= done,
-            None => effects.push((key, done)),
+            None => effects.push((key.to_owned(), done)),
         }
     }
 }
