@@ -1,5 +1,5 @@
 //! The calls of running tasks to their driver: effects, budgets.
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use fugato_state::{EffectClass, Millis, State};
 use fugato_store::Status;
@@ -296,10 +296,9 @@ impl<S: State> Driver<S> {
         let thread = self.engine.shared.thread.clone();
         let scope = self.scope(&who.at).filter(|_| !who.whole_thread);
         let task = scope.map_or_else(String::new, |scope| scope.name_of(who.path));
-        let mut text = String::with_capacity(thread.as_str().len() + task.len() + key.len() + 24);
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{thread}@{birth}/{task}/{key}");
-        text
+        let mut number = itoa::Buffer::new();
+        let birth = number.format(birth);
+        [thread.as_str(), "@", birth, "/", &task, "/", key].concat()
     }
 }
 

@@ -1,4 +1,4 @@
-use std::{collections::HashMap, fmt::Write, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -95,12 +95,15 @@ impl Names {
     pub fn text(&self, path: TaskPath) -> String {
         let name = self.list.get(path.node.at()).map_or("?", |name| name);
         let mut text = String::with_capacity(name.len() + NUMBERS);
+        let mut number = itoa::Buffer::new();
         text.push_str(name);
-        // Writing into a string cannot fail.
-        let _ = match path.index {
-            Some(index) => write!(text, "#{}[{index}]", path.visit),
-            None => write!(text, "#{}", path.visit),
-        };
+        text.push('#');
+        text.push_str(number.format(path.visit));
+        if let Some(index) = path.index {
+            text.push('[');
+            text.push_str(number.format(index));
+            text.push(']');
+        }
         text
     }
 
