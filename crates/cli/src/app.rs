@@ -462,21 +462,17 @@ impl App {
         words: &str,
         terminal: &mut Terminal,
     ) -> Result<Lang, BoxError> {
-        terminal.lang = match self.flags.lang {
-            Some(lang) => lang,
-            None => match Lang::evident(words) {
-                Some(lang) => lang,
-                // A code, a figure or a "yes" is said in the language of what it answers.
-                None => {
-                    let thread = self.thread()?;
-                    let before = Archive { agent, thread }.lang().await?;
-                    before.unwrap_or(if words.is_empty() {
-                        terminal.lang
-                    } else {
-                        Lang::of(words)
-                    })
-                }
-            },
+        terminal.lang = if let Some(lang) = self.flags.lang.or_else(|| Lang::evident(words)) {
+            lang
+        } else {
+            // A code, a figure or a "yes" is said in the language of what it answers.
+            let thread = self.thread()?;
+            let before = Archive { agent, thread }.lang().await?;
+            before.unwrap_or(if words.is_empty() {
+                terminal.lang
+            } else {
+                Lang::of(words)
+            })
         };
         Ok(terminal.lang)
     }
