@@ -253,8 +253,10 @@ fn start<S: State>(
     let input = written.as_ref().map_or("", |updates| updates.get());
     let bytes = input.len();
     let now = driver.engine.shared.now();
-    let digest = digest::of(input.as_bytes());
-    let key = key.map(|key| NamedRequest { key, digest });
+    let key = key.map(|key| {
+        let digest = digest::of(input.as_bytes());
+        NamedRequest { key, digest }
+    });
     if let Some(named) = &key {
         match repeated(driver, named, under)? {
             RepeatedRequest::Ended(end) => return Ok(Some(end)),
