@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// Packages that speak HTTP or TLS, or keep a database.
-const OUTSIDE: [&str; 16] = [
+const OUTSIDE: [&str; 17] = [
     "axum",
     "h2",
     "http",
@@ -25,6 +25,7 @@ const OUTSIDE: [&str; 16] = [
     "libsqlite3-sys",
     "mysql_async",
     "native-tls",
+    "object_store",
     "openssl",
     "openssl-sys",
     "redis",

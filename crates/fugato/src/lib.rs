@@ -9,6 +9,8 @@ pub use fugato_archive as archive;
 pub use fugato_axum as axum;
 #[cfg(feature = "cli")]
 pub use fugato_cli as cli;
+#[cfg(feature = "commits")]
+pub use fugato_commits as commits;
 #[cfg(feature = "cron")]
 pub use fugato_cron as cron;
 pub use fugato_graph as graph;
@@ -55,6 +57,8 @@ pub use report::Report;
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.
 pub use fugato_agent::{Agent, agent};
+#[cfg(feature = "commits")]
+pub use fugato_commits::CommitLog;
 pub use fugato_graph::{
     Answers, BoxError, Context, Durability, END, Effect, EffectClass, Graph, Node, NodePolicy,
     Note, Outcome, RunError, RunResult, Runner, RunnerOptions, Worker,

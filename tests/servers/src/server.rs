@@ -62,15 +62,20 @@ impl Recipe {
 
 /// Whether a server says at this path that it is well.
 pub(crate) fn is_well(port: u16, path: &str) -> bool {
-    asked(port, path).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+    is_done(port, "GET", path)
 }
 
-fn asked(port: u16, path: &str) -> io::Result<String> {
+/// Whether a server does what it is asked for without a body.
+pub(crate) fn is_done(port: u16, method: &str, path: &str) -> bool {
+    asked(port, method, path).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+}
+
+fn asked(port: u16, method: &str, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     write!(
         stream,
-        "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
     )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;

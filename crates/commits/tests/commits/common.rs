@@ -1,0 +1,108 @@
+//! Stores for the suites, in memory and in folders.
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use fugato_commits::{
+    CommitLog, CommitLogOptions,
+    object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory},
+};
+use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
+use tempfile::TempDir;
+
+/// A factory of logs: each `fresh` has objects of its own.
+#[derive(Default)]
+pub(crate) struct Objects {
+    place: Place,
+    zombie_age: Option<Duration>,
+    one_process: bool,
+    last: Mutex<Option<Opened>>,
+}
+
+/// A store, and the folder that goes when it does.
+type Opened = (Arc<dyn ObjectStore>, Option<TempDir>);
+
+#[derive(Default, Clone, Copy)]
+enum Place {
+    #[default]
+    Memory,
+    Folder,
+}
+
+impl Objects {
+    pub(crate) fn in_memory() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn in_a_folder() -> Self {
+        let place = Place::Folder;
+        Self {
+            place,
+            ..Self::default()
+        }
+    }
+
+    /// Opens each store once.
+    pub(crate) fn in_one_process(self) -> Self {
+        let one_process = true;
+        Self {
+            one_process,
+            ..self
+        }
+    }
+
+    /// Deletes what nobody reads at once.
+    pub(crate) fn swept_at_once(self) -> Self {
+        let zombie_age = Some(Duration::ZERO);
+        Self { zombie_age, ..self }
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Opened>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn open(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        clock: &TestClock,
+    ) -> Result<OpenedLog, OpenError> {
+        let clock = clock.clone();
+        // Leases end to the millisecond, as the suites expect of one clock.
+        let options = CommitLogOptions::default()
+            .max_skew(Duration::ZERO)
+            .zombie_age(self.zombie_age.unwrap_or(Duration::from_secs(1 << 40)))
+            .clock(move || clock.now());
+        Ok(OpenedLog::whole(CommitLog::open(store, options).await?))
+    }
+}
+
+#[async_trait::async_trait]
+impl LogFactory for Objects {
+    fn abilities(&self) -> Abilities {
+        if self.one_process {
+            Abilities::log_only().with_snapshots().with_admin()
+        } else {
+            Abilities::all()
+        }
+    }
+
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
+        let (store, folder): (Arc<dyn ObjectStore>, _) = match self.place {
+            Place::Memory => (Arc::new(InMemory::new()), None),
+            Place::Folder => {
+                let folder = tempfile::tempdir()?;
+                let store = LocalFileSystem::new_with_prefix(folder.path())?.with_fsync(true);
+                let store = store.with_automatic_cleanup(true);
+                (Arc::new(store), Some(folder))
+            }
+        };
+        self.last().replace((store.clone(), folder));
+        self.open(store, clock).await
+    }
+
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
+        let store = self.last().as_ref().map(|(store, _)| store.clone());
+        self.open(store.ok_or("nothing was opened")?, clock).await
+    }
+}

@@ -1,0 +1,9 @@
+//! Tests of the log of objects, in one binary.
+mod breaking;
+mod common;
+mod conformance;
+mod crashes;
+mod exact;
+mod hostile;
+mod kernel;
+mod s3;
