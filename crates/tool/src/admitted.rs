@@ -36,14 +36,17 @@ impl<S, U> AdmittedCall<S, U> {
     }
 
     /// Returns the verdict of a gate on this call. A card gets the consequence of the call, and what
-    /// people call its values.
+    /// people call its values; there is none for a call that the tool refuses in any case.
     pub fn judged<G>(&self, gates: &impl GatePolicy<G>, state: &G) -> Verdict {
         let call = GatedCall {
             spec: self.spec(),
             call: self.call(),
         };
         match gates.judge(&call, state) {
-            Verdict::NeedConfirm(card) => Verdict::NeedConfirm(self.on(card)),
+            Verdict::NeedConfirm(card) => self
+                .prepared
+                .refusal()
+                .map_or_else(|| Verdict::NeedConfirm(self.on(card)), Verdict::Block),
             other => other,
         }
     }

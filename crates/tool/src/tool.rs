@@ -81,7 +81,7 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 ///
 /// # Cost
 /// The schema of `Input` is built at registration. A call is validated and deserialised once, and
-/// allocates two futures; the state is borrowed. `consequence` and `labels` run only for calls to be
+/// allocates two futures; the state is borrowed. `refusal`, `consequence` and `labels` run only for calls to be
 /// confirmed.
 #[async_trait]
 #[diagnostic::on_unimplemented(
@@ -101,6 +101,13 @@ where
     /// Returns the consequence of a call that its arguments do not show, such as what it replaces
     /// or when it acts, for the confirmation card. It only reads, and is quick.
     fn consequence(&self, input: &Self::Input) -> Option<String> {
+        let _ = input;
+        None
+    }
+
+    /// Returns the reason for which a call fails in any case, such as a path that leads out of the
+    /// folder: nobody is asked to agree to what cannot be done. It only reads, and is quick.
+    fn refusal(&self, input: &Self::Input) -> Option<String> {
         let _ = input;
         None
     }

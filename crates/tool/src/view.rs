@@ -105,6 +105,10 @@ where
         self.call.consequence()
     }
 
+    fn refusal(&self) -> Option<String> {
+        self.call.refusal()
+    }
+
     fn labels(&self) -> BTreeMap<String, String> {
         self.call.labels()
     }

@@ -29,10 +29,16 @@ pub async fn load(desk: &Workspace) -> LoadedPlugins {
     loaded
 }
 
-/// Adds their tools, and returns the names of those that need a person's agreement.
+/// Adds their tools, and returns the names of those that need a person's agreement, and of the others,
+/// which are locked in and do no harm.
 #[cfg(feature = "plugins")]
-pub(crate) fn add_to(builder: Builder, plugins: LoadedPlugins) -> (Builder, BTreeSet<String>) {
-    (builder.tools(plugins.tools), plugins.dangerous)
+pub(crate) fn add_to(builder: Builder, plugins: LoadedPlugins) -> (Builder, [BTreeSet<String>; 2]) {
+    let LoadedPlugins {
+        tools, dangerous, ..
+    } = plugins;
+    let names = tools.iter().map(|tool| tool.name().to_owned());
+    let harmless = names.filter(|name| !dangerous.contains(name)).collect();
+    (builder.tools(tools), [dangerous, harmless])
 }
 
 /// The settings of plugins, which another build of this program reads.
@@ -64,6 +70,6 @@ pub fn load(desk: &Workspace) -> std::future::Ready<LoadedPlugins> {
 
 /// Adds nothing.
 #[cfg(not(feature = "plugins"))]
-pub(crate) fn add_to(builder: Builder, _: LoadedPlugins) -> (Builder, BTreeSet<String>) {
-    (builder, BTreeSet::new())
+pub(crate) fn add_to(builder: Builder, _: LoadedPlugins) -> (Builder, [BTreeSet<String>; 2]) {
+    (builder, <[BTreeSet<String>; 2]>::default())
 }

@@ -35,26 +35,17 @@ pub struct Settings {
 }
 
 /// The tools that may be called.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolSettings {
     /// If set, only these tools are allowed.
     pub allow: Option<BTreeSet<String>>,
     /// The tools that are blocked.
     pub block: BTreeSet<String>,
-    /// The tools that need a confirmation.
+    /// The tools that need a confirmation, beside those that act.
     pub confirm: BTreeSet<String>,
-}
-
-impl Default for ToolSettings {
-    fn default() -> Self {
-        let confirm = ["cancel_cron_job", "create_cron_job", "notify", "take_photo"];
-        Self {
-            allow: None,
-            block: BTreeSet::new(),
-            confirm: confirm.map(str::to_owned).into(),
-        }
-    }
+    /// The tools that act without one.
+    pub unasked: BTreeSet<String>,
 }
 
 /// A command; empty for none.

@@ -71,12 +71,13 @@ pub fn toolbox(
             desk.sandbox.clone(),
         ))
         .tool(Notify::new(Command::new(&settings.notify.command)));
-    let (registry, dangerous) = plugins::add_to(registry, plugins);
+    let (registry, [dangerous, harmless]) = plugins::add_to(registry, plugins);
     let registry = registry.build()?;
     let mut lists = ToolLists::default();
     lists.allow.clone_from(&settings.tools.allow);
     lists.block.clone_from(&settings.tools.block);
     lists.confirm = settings.tools.confirm.union(&dangerous).cloned().collect();
+    lists.unasked = settings.tools.unasked.union(&harmless).cloned().collect();
     let gates = GateChain::new().with(one_job_makes_no_other).with(
         move |call: &GatedCall<'_>, agent: &AgentState| {
             named(listed(&lists, call, agent), call, agent, &clock)
@@ -129,11 +130,9 @@ fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &AgentState) -> Verdict {
     Verdict::Allow
 }
 
-/// Judges a call by the person's lists. That a job notifies, or cancels another one, was agreed to when
-/// it was made.
+/// Judges a call by the person's lists. That a job notifies was agreed to when it was made.
 fn listed(lists: &ToolLists, call: &GatedCall<'_>, agent: &AgentState) -> Verdict {
-    let is_of_job = [NOTIFY, CANCEL].contains(&&*call.spec.name);
-    let agreed = agent.turn.request.job.is_some() && is_of_job;
+    let agreed = agent.turn.request.job.is_some() && call.spec.name == NOTIFY;
     match lists.judge(call, agent) {
         Verdict::NeedConfirm(_) if agreed => Verdict::Allow,
         verdict => verdict,

@@ -27,8 +27,8 @@ struct ForgetArgs {
 /// Returns what is told of a note that is not there. A repeat after a crash may find it gone, too.
 fn absent(note: &str) -> String {
     say!(
-        "the notebook has no note {note:?}",
-        "记事本里没有 {note:?} 这条笔记"
+        "the notebook has no note {note:?}; `recall` tells those that there are",
+        "记事本里没有 {note:?} 这条笔记；用 `recall` 查看现有的笔记"
     )
 }
 
@@ -47,15 +47,18 @@ impl<S: Sync, U> Tool<S, U> for Forget {
     }
 
     fn consequence(&self, ForgetArgs { note }: &ForgetArgs) -> Option<String> {
-        Some(match self.notebook.has(note) {
-            Ok(true) => say!(
+        // The call itself reports the reason why a notebook cannot be read.
+        self.notebook.has(note).ok().map(|_| {
+            say!(
                 "removes this note, for all conversations",
                 "将删除这条笔记，所有对话都不再有它"
-            ),
-            Ok(false) => absent(note),
-            // The call itself reports the reason.
-            Err(_) => return None,
+            )
         })
+    }
+
+    fn refusal(&self, ForgetArgs { note }: &ForgetArgs) -> Option<String> {
+        let is_there = self.notebook.has(note).unwrap_or(true);
+        (!is_there).then(|| absent(note))
     }
 
     async fn call(
@@ -67,11 +70,7 @@ impl<S: Sync, U> Tool<S, U> for Forget {
         let removed =
             removed.map_err(|error| ToolFailure::failed(error.to_string()).because(error))?;
         if !removed {
-            let absent = absent(&note);
-            return Err(ToolFailure::failed(say!(
-                "{absent}; `recall` tells those that there are",
-                "{absent}；用 `recall` 查看现有的笔记"
-            )));
+            return Err(ToolFailure::failed(absent(&note)));
         }
         Ok(ToolOutput::new(say!("forgotten: {note}", "已忘掉：{note}")))
     }

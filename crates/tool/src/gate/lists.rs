@@ -3,24 +3,28 @@ use std::collections::BTreeSet;
 use fugato_state::say;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConfirmCard, GatePolicy, GatedCall, Verdict};
+use crate::{Access, ConfirmCard, GatePolicy, GatedCall, Verdict};
 
-/// A gate of three lists of tools that a person can edit: allowed, blocked, and to be confirmed.
-/// The strictest list that names a tool applies.
+/// A gate of lists of tools that a person can edit: allowed, blocked, to be confirmed, and not to be
+/// asked about. A tool that writes is to be confirmed, also one that came after the lists were
+/// written. The strictest list that names a tool applies.
 ///
 /// ```
 /// use fugato_state::ToolCall;
 /// use fugato_tool::{GatePolicy, GatedCall, ToolLists, ToolSpec, Verdict};
 /// use serde_json::json;
 ///
-/// let lists: ToolLists = serde_json::from_value(json!({ "block": ["rm"], "confirm": ["mv"] }))?;
-/// let judge = |name: &str| {
-///     let (spec, call) = (ToolSpec::write(name, ""), ToolCall::new("c1", name, json!({})));
+/// let lists = json!({ "block": ["rm"], "confirm": ["ls"], "unasked": ["touch"] });
+/// let lists: ToolLists = serde_json::from_value(lists)?;
+/// let judge = |spec: ToolSpec| {
+///     let call = ToolCall::new("c1", &spec.name, json!({}));
 ///     lists.judge(&GatedCall { spec: &spec, call: &call }, &())
 /// };
-/// assert_eq!(judge("ls"), Verdict::Allow);
-/// assert!(matches!(judge("mv"), Verdict::NeedConfirm(_)));
-/// assert!(matches!(judge("rm"), Verdict::Block(_)));
+/// assert_eq!(judge(ToolSpec::read("cat", "")), Verdict::Allow);
+/// assert!(matches!(judge(ToolSpec::read("ls", "")), Verdict::NeedConfirm(_)));
+/// assert!(matches!(judge(ToolSpec::write("mv", "")), Verdict::NeedConfirm(_)));
+/// assert_eq!(judge(ToolSpec::write("touch", "")), Verdict::Allow);
+/// assert!(matches!(judge(ToolSpec::write("rm", "")), Verdict::Block(_)));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,8 +36,11 @@ pub struct ToolLists {
     pub allow: Option<BTreeSet<String>>,
     /// These tools may not be called.
     pub block: BTreeSet<String>,
-    /// These tools need the agreement of a person.
+    /// These tools need the agreement of a person, beside those that write.
     pub confirm: BTreeSet<String>,
+    /// These tools write, and need no agreement.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub unasked: BTreeSet<String>,
 }
 
 impl<S> GatePolicy<S> for ToolLists {
@@ -46,7 +53,8 @@ impl<S> GatePolicy<S> for ToolLists {
                 "用户不允许调用 `{name}`"
             ));
         }
-        if self.confirm.contains(name) {
+        let writes = call.spec.access == Access::Write && !self.unasked.contains(name);
+        if writes || self.confirm.contains(name) {
             return Verdict::NeedConfirm(ConfirmCard::of(call));
         }
         Verdict::Allow

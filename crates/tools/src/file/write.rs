@@ -58,8 +58,15 @@ impl<S: Sync, U> Tool<S, U> for WriteFile {
             Err(SandboxError::Missing { .. }) => {
                 Some(say!("makes a new file {path:?}", "将新建文件 {path:?}"))
             }
-            // The call itself reports the reason.
+            // That is refused before.
             Err(_) => None,
+        }
+    }
+
+    fn refusal(&self, WriteFileArgs { path, .. }: &WriteFileArgs) -> Option<String> {
+        match self.sandbox.size(path) {
+            Ok(_) | Err(SandboxError::Missing { .. }) => None,
+            Err(refused) => Some(refused.to_string()),
         }
     }
 

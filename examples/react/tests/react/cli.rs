@@ -458,6 +458,33 @@ fn rct_w4_names_that_a_server_takes_are_told_exported_and_deleted() {
     check_names(&program());
 }
 
+/// Nobody is asked to agree to what cannot be done: by rules, and by a model.
+#[test]
+fn rct_10_a_write_that_is_refused_in_any_case_asks_nobody() {
+    for (words, told) in [
+        ("write ../../x: tea", "lies outside of the folder"),
+        ("写入 ../../x：茶", "在文件夹之外"),
+        ("write files/: tea", "is no file"),
+    ] {
+        let work = program();
+        let folder = work.path("react-data/files/files");
+        std::fs::create_dir_all(folder).unwrap();
+        let said = work.ok(&["say", words]);
+        assert_contains(&said, told);
+        assert_lacks(&said, ["--card", "▌"]);
+        let call = ("write_file", json!({ "path": "../../x", "text": "tea" }));
+        let call = ModelAnswer::calls(&[call]);
+        let model = ModelServer::in_turn([call, ModelAnswer::text("All done.", "stop")]);
+        let said = model.run(&work, &["--thread", "two", "say", words]);
+        assert_lacks(&said, ["--card", "▌"]);
+    }
+    let work = program();
+    let gone = ModelAnswer::calls(&[("forget", json!({ "note": "I drink tea" }))]);
+    let model = ModelServer::in_turn([gone, ModelAnswer::text("Hm.", "stop")]);
+    let said = model.run(&work, &["say", "forget my tea"]);
+    assert_lacks(&said, ["--card", "▌"]);
+}
+
 /// The command line that a card names answers it.
 #[test]
 fn rct_w4_what_a_card_says_of_the_command_line_answers_it() {

@@ -810,6 +810,29 @@ fn trn_8_the_card_of_a_cancellation_says_what_would_not_be_done() {
     }
 }
 
+/// A file of before names what asked then: what acts asks all the same.
+#[test]
+fn trn_8_what_acts_asks_also_where_an_older_file_does_not_name_it() {
+    let program = program();
+    let made = program.run(&["say", "--yes", "remind me tomorrow at 9 to call Anna"]);
+    assert_contains(&made.told(), "call Anna");
+    let config = program.path("transparent-data/config.toml");
+    let old = "[tools]\nconfirm = [\"create_cron_job\", \"notify\", \"take_photo\"]\n";
+    std::fs::write(&config, old).expect("it is written");
+    let asked = program.run(&["say", "cancel the reminder to call Anna"]);
+    assert_contains(&asked.told(), ["] Cancel a reminder or a job", "--card "]);
+    let list = || {
+        program
+            .run(&["--thread", "b", "say", "list my reminders"])
+            .told()
+    };
+    assert_contains(&list(), "call Anna");
+    // Who wants to be asked less says so.
+    std::fs::write(&config, "[tools]\nunasked = [\"cancel_cron_job\"]\n").expect("written");
+    program.run(&["--thread", "c", "say", "cancel the reminder to call Anna"]);
+    assert_lacks(&list(), "call Anna");
+}
+
 /// A request that cannot be met is told so in its own language, with no
 /// word that is meant for a model; a path does not hide which language that is.
 #[test]

@@ -158,14 +158,52 @@ async fn trn_8_jobs_end_with_their_conversation() -> TestResult {
     is_gone(&stage, &thread).await
 }
 
+/// A person cancels a job as soon as anything of another one is stored.
+struct Cancels(Jobs, String);
+
+impl Intercept for Cancels {
+    async fn around<T: Send>(
+        &self,
+        asked: StoreCall<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let Self(jobs, id) = self;
+        if matches!(asked, StoreCall::Append(..)) {
+            let cancelled = jobs.cancel("desk", id).await;
+            cancelled.map_err(|_| StoreError::new(StoreErrorKind::Unavailable, "cancel"))?;
+        }
+        act.await
+    }
+}
+
 #[tokio::test]
 async fn trn_8_a_job_that_is_cancelled_while_another_runs_does_not_run() -> TestResult {
     let (stage, job, thread) = made(HALF_PAST, "stretch").await?;
+    more(&stage, "c", "0 20 12 22 11 * 2026", "drink").await?;
+    half_past(&stage, 0);
+    let cancels = Cancels(stage.deps.jobs.clone(), job.id.clone());
+    let log = InterceptedLog::new(stage.store().open()?, Arc::new(cancels));
+    fire(&stage, &Runner::on_log(graph(&stage.deps)?, Arc::new(log))).await?;
+    is_gone(&stage, &thread).await
+}
+
+/// Who agreed to a job agreed to its notification, and to nothing else: it cancels no job by itself.
+#[tokio::test]
+async fn trn_8_a_job_asks_before_it_cancels_another_one() -> TestResult {
+    let (stage, job, thread) = made(HALF_PAST, "stretch").await?;
     let cancels = format!("cancel job {}", job.id);
-    more(&stage, "c", "0 20 12 22 11 * 2026", &cancels).await?;
+    let other = more(&stage, "c", "0 20 12 22 11 * 2026", &cancels).await?;
     half_past(&stage, 0);
     fire(&stage, &stage.runner()).await?;
-    is_gone(&stage, &thread).await
+    assert_eq!(begun(&stage, &thread).await?, 1, "it was not cancelled");
+    let place = ThreadId::new(other.place())?;
+    let ThreadStatus::Waiting(asked) = stage.runner().status(&place).await? else {
+        return Err("it asks".into());
+    };
+    let card = asked[0].question.prompt.to_string();
+    assert!(card.contains("stretch"), "{card}");
+    assert_eq!(stage.deps.jobs.all().await?.len(), 1);
+    Ok(())
 }
 
 #[derive(clap::Parser)]

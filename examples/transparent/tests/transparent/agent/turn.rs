@@ -251,7 +251,7 @@ async fn trn_8_a_photo_is_taken_by_a_command_and_a_notification_is_a_card() {
         desk.settings.photo.command = ["sh", "-c", "printf jpeg > \"$0\"", "{file}"]
             .map(str::to_owned)
             .into();
-        desk.settings.tools.confirm.clear();
+        desk.settings.tools.unasked = ["notify", "take_photo"].map(str::to_owned).into();
         desk
     });
     let scene = stage.say("take a photo").await;
@@ -288,10 +288,7 @@ async fn trn_w3_a_declined_call_is_not_told_as_done() {
         let intent = json!({ "intent": "execute", "complexity": 0.3 }).to_string();
         let notify = |text: &str| use_tool("notify", &json!({ "text": text }));
         let script = [intent, notify("1"), notify("2"), finish(), lie.to_owned()];
-        let stage = Home::adjusted(Some(Arc::new(Scripted::new(script))), |mut desk| {
-            desk.settings.tools.confirm.insert("notify".into());
-            desk
-        });
+        let stage = Home::scripted(script);
         stage.say(wish).await;
         stage.reject().await;
         let scene = stage.reject().await;
