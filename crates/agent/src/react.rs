@@ -221,7 +221,8 @@ impl<S: Embeds<React>> ReactLoop<S> {
         pub fn detector(detector: CycleDetector) { manner.detector = detector }
 
         /// Sets the explanation of a run that stops without words of the model. The function gets
-        /// the person's last message; the default is [`StopReason::told`].
+        /// the person's last message, and the tools that were called by their titles; the default is
+        /// [`StopReason::told`].
         pub fn words(
             words: impl Fn(&str, StopReason, &ReactMetadata) -> String + Send + Sync + 'static,
         ) {

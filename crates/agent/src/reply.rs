@@ -15,6 +15,7 @@ pub(crate) use wording::{cut_mark, for_people, is_chinese, is_cut};
 pub(crate) use words::{NoWords, ask_for_people, spoken};
 
 pub use report::RunReport;
+pub(crate) use report::amid_a_line;
 pub use speech::{ask, ask_unseen, show};
 pub use tagged::ask_tagged;
 pub use wording::{claims_action, marked};

@@ -24,7 +24,7 @@ use serde_json::Value;
 use receipt::Receipt;
 use round_state::{RoundEnd, RoundState};
 
-pub use tool_use::ToolUse;
+pub use tool_use::{ToolUse, for_people};
 
 /// The tools of an agent, with the conditions for their calls.
 ///

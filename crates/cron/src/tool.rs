@@ -230,6 +230,7 @@ impl<S: Sync, U> Tool<S, U> for List<S> {
         let text = "Lists the jobs that are still to be done.";
         ToolSpec::read(LIST, text)
             .chinese("列出还要做的任务。")
+            .titled("List reminders and jobs", "列出提醒和任务")
             .effect(EffectClass::Idempotent)
     }
 
@@ -281,9 +282,11 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
             let text = say!("cancelled: {line}", "已取消：{line}");
             return Ok(ToolOutput::new(text).summary(id));
         }
-        Err(ToolFailure::failed(say!(
-            "there is no job {id:?}; list_cron_jobs tells which there are",
-            "没有任务 {id:?}；list_cron_jobs 会列出有哪些"
-        )))
+        let advice = say!(
+            "list_cron_jobs tells which there are",
+            "list_cron_jobs 会列出有哪些"
+        );
+        let text = say!("there is no job {id:?}", "没有任务 {id:?}");
+        Err(ToolFailure::failed(text).advice(advice))
     }
 }

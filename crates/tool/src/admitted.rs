@@ -124,10 +124,11 @@ impl<S, U> AdmittedCall<S, U> {
 
 fn overdue(tool: &str, limit: Duration) -> ToolFailure {
     let text = say!(
-        "`{tool}` took longer than {limit:?} and was stopped; ask for less at once",
-        "`{tool}` 超过了 {limit:?}，已停止；请一次少要一些"
+        "`{tool}` took longer than {limit:?} and was stopped",
+        "`{tool}` 超过了 {limit:?}，已停止"
     );
-    ToolFailure::failed(text).in_doubt()
+    let advice = say!("ask for less at once", "请一次少要一些");
+    ToolFailure::failed(text).advice(advice).in_doubt()
 }
 
 /// The error if it is unknown whether a tool has acted: it timed out, it panicked, or it reported
@@ -146,10 +147,11 @@ impl<U> From<UnknownOutcome> for ToolResult<U> {
     fn from(doubt: UnknownOutcome) -> Self {
         let tool = doubt.tool;
         let text = say!(
-            "whether `{tool}` was carried out is not known; look before you call it again",
-            "不知道 `{tool}` 是否已执行；再次调用前请先查看"
+            "whether `{tool}` was carried out is not known",
+            "不知道 `{tool}` 是否已执行"
         );
-        ToolFailure::failed(text).into()
+        let advice = say!("look before you call it again", "再次调用前请先查看");
+        ToolFailure::failed(text).advice(advice).into()
     }
 }
 

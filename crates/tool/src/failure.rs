@@ -17,8 +17,10 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub struct ToolFailure {
     /// True if a rule forbade the call, as opposed to an attempt that failed.
     pub blocked: bool,
-    /// The text for the model.
+    /// The text, for people and for the model.
     pub text: String,
+    /// What the model alone is told behind it, such as the tool that helps on.
+    pub advice: Option<Box<str>>,
     /// The data for programs.
     pub data: Value,
     /// The single problems, if there are several.
@@ -38,6 +40,7 @@ impl ToolFailure {
         Self {
             blocked: false,
             text: text.into(),
+            advice: None,
             data: Value::Null,
             issues: vec![],
             in_doubt: false,
@@ -74,6 +77,9 @@ impl ToolFailure {
     fugato_state::setters! {
         /// Sets the source, for the operator only.
         pub fn because(source: impl Into<BoxError>) { source = Some(source.into()) }
+
+        /// Sets what the model alone is told behind the text, such as the tool that helps on.
+        pub fn advice(advice: impl Into<Box<str>>) { advice = Some(advice.into()) }
 
         /// Sets the data for programs.
         pub fn data(data: impl Into<Value>) { data = data.into() }

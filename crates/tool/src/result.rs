@@ -1,4 +1,4 @@
-use fugato_state::{Question, ToolStatus};
+use fugato_state::{Question, ToolStatus, say};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,8 +11,10 @@ pub const SUMMARY_CHARS: usize = 48;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutput<U = ()> {
-    /// The text for the model.
+    /// The text, for people and for the model.
     pub text: String,
+    /// What the model alone is told behind it, such as how it gets more.
+    pub advice: Option<String>,
     /// A short line for people; made of the first line of the text if absent.
     pub summary: Option<String>,
     /// The data for programs.
@@ -26,10 +28,11 @@ pub struct ToolOutput<U = ()> {
 }
 
 impl<U> ToolOutput<U> {
-    /// Creates an output with the text for the model.
+    /// Creates an output with its text.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
+            advice: None,
             summary: None,
             data: Value::Null,
             issues: vec![],
@@ -77,6 +80,9 @@ impl<U> ToolOutput<U> {
         /// The text is what the run says.
         pub fn handoff(to: impl Into<String>) { next = NextStep::Handoff(to.into()) }
 
+        /// Sets what the model alone is told behind the text, such as how it gets more.
+        pub fn advice(advice: impl Into<String>) { advice = Some(advice.into()) }
+
         /// Sets the short line for people; it is cut at 48 characters.
         pub fn summary(summary: impl Into<String>) { summary = Some(summary.into()) }
 
@@ -112,8 +118,11 @@ impl<U> From<&str> for ToolOutput<U> {
 pub struct ToolResult<U = ()> {
     /// The status of the call.
     pub status: ToolStatus,
-    /// The text for the model.
+    /// The text for the model, with the advice behind it.
     pub text: String,
+    /// The text for people, if it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
     /// A line of at most 48 characters for people.
     pub summary: String,
     /// The data for programs.
@@ -135,6 +144,11 @@ impl<U> ToolResult<U> {
     pub fn is_ok(&self) -> bool {
         self.status == ToolStatus::Ok
     }
+
+    /// Returns the text for people.
+    pub fn for_people(&self) -> &str {
+        self.told.as_ref().unwrap_or(&self.text)
+    }
 }
 
 impl<U> From<ToolOutput<U>> for ToolResult<U> {
@@ -143,9 +157,11 @@ impl<U> From<ToolOutput<U>> for ToolResult<U> {
             output.summary.as_deref().unwrap_or(&output.text),
             SUMMARY_CHARS,
         );
+        let (text, told) = advised(output.text, output.advice.as_deref());
         Self {
             status: ToolStatus::Ok,
-            text: output.text,
+            text,
+            told,
             summary,
             data: output.data,
             issues: output.issues,
@@ -157,15 +173,26 @@ impl<U> From<ToolOutput<U>> for ToolResult<U> {
 
 impl<U> From<ToolFailure> for ToolResult<U> {
     fn from(failure: ToolFailure) -> Self {
+        let (status, summary) = (failure.status(), clip(&failure.text, SUMMARY_CHARS));
+        let (text, told) = advised(failure.text, failure.advice.as_deref());
         Self {
-            status: failure.status(),
-            summary: clip(&failure.text, SUMMARY_CHARS),
-            text: failure.text,
+            status,
+            summary,
+            text,
+            told,
             data: failure.data,
             issues: failure.issues,
             updates: vec![],
             next: NextStep::RunAgain,
         }
+    }
+}
+
+/// Returns the text for the model, and that for people if it differs.
+fn advised(text: String, advice: Option<&str>) -> (String, Option<String>) {
+    match advice {
+        Some(advice) => (say!("{text}; {advice}", "{text}；{advice}"), Some(text)),
+        None => (text, None),
     }
 }
 

@@ -61,7 +61,7 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
     let mut registry = Registry::<Session, SessionUpdate>::builder();
     for (name, about) in facts::tools() {
         let [en, zh] = about;
-        let spec = ToolSpec::read(name, en).chinese(zh);
+        let spec = named(ToolSpec::read(name, en).chinese(zh));
         let read = move |desk: Exchange, _: Called, _: NoArguments| async move {
             let found = looked_up(&desk, |fact| fact.tool == *name).await;
             let found = Value::Object(found.map_err(ToolFailure::internal)?);
@@ -95,8 +95,14 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
         .build()
 }
 
-/// The words of people for the acts that change the desk, in English and in Chinese.
-const TITLES: [(&str, &str, &str); 4] = [
+/// The words of people for what the tools do, in English and in Chinese.
+const TITLES: [(&str, &str, &str); 10] = [
+    ("get_configs", "Look at what is configured", "查看配置"),
+    ("get_balances", "Look at the balances", "查看余额"),
+    ("get_positions", "Look at the positions", "查看持仓"),
+    ("get_trade_history", "Look at the trades", "查看成交"),
+    ("get_prices", "Look at the prices", "查看价格"),
+    ("get_open_orders", "Look at the open orders", "查看挂单"),
     ("create_trader", "Create a trader", "创建交易员"),
     ("delete_trader", "Remove a trader", "删除交易员"),
     ("place_order", "Place an order", "下单"),

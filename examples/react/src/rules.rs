@@ -1,13 +1,16 @@
 //! The rules that answer if no model does.
 use fugato::{
-    agent::decision::ModelFailure,
+    agent::{decision::ModelFailure, toolbox::for_people},
     cli::Lang,
     llm::ChatRequest,
     state::{Message, Role, ToolCall, say},
 };
 use serde_json::{Value, json};
 
-use crate::wishes::{self, Wish};
+use crate::{
+    tools::WORDS,
+    wishes::{self, Wish},
+};
 
 /// Answers by rules that read a few plain wishes, call the tool that fulfils one, and tell its
 /// result. They claim to understand nothing else, and say what they can do.
@@ -40,7 +43,7 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
     if let Some(unwanted) = wishes::forgotten(said) {
         let of = |tool: &str| results.iter().rfind(|it| made_by(after, it) == Some(tool));
         match (of("forget"), of("recall")) {
-            (Some(done), _) => return Answer::Text(done.content.clone()),
+            (Some(done), _) => return Answer::Text(for_people(done).to_owned()),
             (None, Some(found)) => return forgets(request, &unwanted, &found.content),
             (None, None) => {}
         }
@@ -101,9 +104,11 @@ fn forgets(request: &ChatRequest, unwanted: &str, found: &str) -> Answer {
 fn called(request: &ChatRequest, calls: Vec<(String, Value)>) -> Answer {
     let is_there = |name: &str| request.tools.iter().any(|tool| tool.name == name);
     if let Some((name, _)) = calls.iter().find(|(name, _)| !is_there(name)) {
-        return Answer::Text(Lang::current().pick(
-            format!("That takes the tool `{name}`, which is not there."),
-            format!("这需要工具 `{name}`，但它不可用。"),
+        let known = WORDS.iter().find(|(tool, ..)| tool == name);
+        let work = known.map_or(&**name, |(_, en, zh)| Lang::current().pick(en, zh));
+        return Answer::Text(say!(
+            "I cannot do that: {work} is switched off.",
+            "这件事做不了：没有启用「{work}」。"
         ));
     }
     let number = request.messages.len();
@@ -121,13 +126,13 @@ fn withdrawn(before: &[Message]) -> Option<&ToolCall> {
     calls.find(|call| call.id == *id)
 }
 
-/// Returns the result of a tool unchanged.
+/// Returns the result of a tool as people are told it.
 fn told(said: &str, result: &Message) -> String {
     if fugato::agent::memory::to_remember(said).is_some() {
         let kept = Lang::current().pick("In my notebook: ", "我的记事本里有：");
-        return format!("{kept}{}", result.content);
+        return format!("{kept}{}", for_people(result));
     }
-    result.content.clone()
+    for_people(result).to_owned()
 }
 
 /// Returns a list of what rules can do with the present tools, without a model or instead of one.
@@ -209,6 +214,6 @@ mod tests {
             "Without a model I follow a few plain words only: \"(17 + 25) * 2\"; \"what time is it?\"."
         );
         let none = Lang::Zh.scope(|| says(vec![Message::user("现在几点")], &[]));
-        assert_eq!(none.content, "这需要工具 `time`，但它不可用。");
+        assert_eq!(none.content, "这件事做不了：没有启用「查看时间」。");
     }
 }

@@ -125,6 +125,7 @@ struct Expression {
 fn calculate_spec() -> ToolSpec {
     ToolSpec::read("calculate", "Calculates an arithmetic expression.")
         .chinese("计算一个算式。")
+        .titled("Calculate", "计算")
         .effect(EffectClass::Pure)
         .argument_alias("input", "expression")
         .preview(["expression"])

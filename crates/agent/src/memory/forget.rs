@@ -27,8 +27,8 @@ struct ForgetArgs {
 /// Returns what is told of a note that is not there. A repeat after a crash may find it gone, too.
 fn absent(note: &str) -> String {
     say!(
-        "the notebook has no note {note:?}; `recall` tells those that there are",
-        "记事本里没有 {note:?} 这条笔记；用 `recall` 查看现有的笔记"
+        "the notebook has no note {note:?}",
+        "记事本里没有 {note:?} 这条笔记"
     )
 }
 
@@ -70,7 +70,11 @@ impl<S: Sync, U> Tool<S, U> for Forget {
         let removed =
             removed.map_err(|error| ToolFailure::failed(error.to_string()).because(error))?;
         if !removed {
-            return Err(ToolFailure::failed(absent(&note)));
+            let advice = say!(
+                "`recall` tells those that there are",
+                "用 `recall` 查看现有的笔记"
+            );
+            return Err(ToolFailure::failed(absent(&note)).advice(advice));
         }
         Ok(ToolOutput::new(say!("forgotten: {note}", "已忘掉：{note}")))
     }

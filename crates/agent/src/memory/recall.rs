@@ -61,6 +61,7 @@ impl<S: Sync, U> Tool<S, U> for Recall {
         let what = "Finds notes that the person asked to be remembered, in any conversation.";
         ToolSpec::read("recall", what)
             .chinese("查找用户要求记住的笔记，不限于本次对话。")
+            .titled("Look into the notes", "查看笔记")
             .effect(EffectClass::Idempotent)
             .preview(["query"])
     }

@@ -74,7 +74,7 @@ impl<S: Embeds<React>> Act<S> {
         called: &[AnsweredCall<S::Update>],
         last: &AnsweredCall<S::Update>,
     ) -> String {
-        let text = last.result.text.as_str();
+        let text = last.result.for_people();
         if !self.speaks {
             return text.to_owned();
         }
@@ -96,7 +96,7 @@ impl<S: Embeds<React>> Act<S> {
 fn used<U>(called: &AnsweredCall<U>) -> ToolUse {
     let AnsweredCall { call, result, .. } = called;
     let used = ToolUse::new(&call.name, call.arguments.clone(), &result.text);
-    used.status(result.status)
+    used.status(result.status).told(result.told.clone())
 }
 
 fn outcome<S: Embeds<React>>(

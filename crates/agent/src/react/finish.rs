@@ -8,7 +8,11 @@ use super::{
     LoopOptions, StopReason,
     receipts::{last_said, report},
 };
-use crate::{Embeds, React, ReactUpdate, Toolbox, reply::show, text::custom};
+use crate::{
+    Embeds, React, ReactUpdate, Toolbox,
+    reply::{amid_a_line, show},
+    text::custom,
+};
 
 /// The node that ends a run with a reply, which is never empty.
 pub(super) struct Finish<S: Embeds<React>>(pub(super) Arc<LoopOptions<S>>, pub(super) Toolbox<S>);
@@ -26,7 +30,14 @@ impl<S: Embeds<React>> Node<S> for Finish<S> {
             && reply.final_reply.trim().is_empty()
         {
             let asked = last_said(react);
-            reply.final_reply = (self.0.words)(asked, reason, &reply.metadata);
+            let mut called = reply.metadata.clone();
+            for tool in &mut called.tools_used {
+                if let Some(title) = self.1.title(tool) {
+                    *tool = amid_a_line(title);
+                }
+            }
+            called.tools_used.dedup();
+            reply.final_reply = (self.0.words)(asked, reason, &called);
             if self.0.speaks {
                 let lines = report(&self.1, cx.state()).lines(asked);
                 let gap = if lines.is_empty() { "" } else { "\n\n" };

@@ -319,7 +319,7 @@ impl State for React {
                 if !run.tools_used.contains(&tool.name) {
                     run.tools_used.push(tool.name.clone());
                 }
-                let told = Message::tool(call, tool.result.clone());
+                let told = tool.message(call);
                 self.conversation.history.push(told);
                 run.uses.push(tool);
             }

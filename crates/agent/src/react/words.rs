@@ -37,8 +37,8 @@ impl StopReason {
         };
         match (tools.is_empty(), chinese) {
             (true, _) => stopped,
-            (false, false) => format!("{stopped} I used {}.", tools.join(", ")),
-            (false, true) => format!("{stopped}已用过{}。", tools.join("、")),
+            (false, false) => format!("{stopped} Steps that I took: {}.", tools.join(", ")),
+            (false, true) => format!("{stopped}做过的步骤：{}。", tools.join("、")),
         }
     }
 }

@@ -57,12 +57,19 @@ struct Entry {
 /// The maximum number of characters of a receipt.
 const MOST: usize = 300;
 
+/// Returns a title as it stands amid a line.
+pub(crate) fn amid_a_line(title: &str) -> String {
+    let mut letters = title.chars();
+    let first = letters.next().into_iter().flat_map(char::to_lowercase);
+    first.chain(letters).collect()
+}
+
 impl RunReport {
     /// Creates the report of these calls of tools that write, oldest first. A failed call is left
     /// out if a later call of the same tool succeeded.
     pub fn of<'a>(writes: impl IntoIterator<Item = &'a ToolUse>) -> Self {
         let writes = writes.into_iter();
-        let writes = writes.map(|used| (used.name.as_str(), used.status, used.result.as_str()));
+        let writes = writes.map(|used| (used.name.as_str(), used.status, used.for_people()));
         Self::made(&writes.collect::<Vec<_>>())
     }
 
@@ -117,10 +124,8 @@ impl RunReport {
     #[must_use]
     pub fn titled<'t>(mut self, title: impl Fn(&str) -> Option<&'t str>) -> Self {
         for entry in self.done.iter_mut().chain(&mut self.undone) {
-            let mut letters = title(&entry.tool).unwrap_or_default().chars();
-            // It stands amid a line.
-            if let Some(first) = letters.next() {
-                entry.tool = first.to_lowercase().chain(letters).collect();
+            if let Some(title) = title(&entry.tool).filter(|it| !it.is_empty()) {
+                entry.tool = amid_a_line(title);
             }
         }
         self

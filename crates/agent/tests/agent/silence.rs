@@ -102,8 +102,8 @@ async fn corrections_in_rounds_share_the_allowance_of_their_decision() -> TestRe
 #[tokio::test(start_paused = true)]
 async fn rct_8_silence_is_explained_to_the_person_in_their_language() -> TestResult {
     let down = || ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
-    let en = |why: &str| format!("I stopped before I was done: {why}. I used look.");
-    let zh = |why: &str| format!("还没做完我就停下了：{why}。已用过look。");
+    let en = |why: &str| format!("I stopped before I was done: {why}. Steps that I took: look.");
+    let zh = |why: &str| format!("还没做完我就停下了：{why}。做过的步骤：look。");
     let late = en("the model took longer than I may wait");
     for (said, reply, expected, reason) in [
         ("Go.", ScriptedReply::hang(), late.clone(), "timed_out"),
@@ -211,10 +211,10 @@ async fn what_is_told_of_a_stop_is_data() -> TestResult {
     ] {
         let [en, zh] = ["once more", "再来 once more"].map(|said| reason.told(said, &metadata));
         assert!(
-            en.ends_with(". I used look, send.") && en.is_ascii(),
+            en.ends_with(". Steps that I took: look, send.") && en.is_ascii(),
             "{en}"
         );
-        assert!(zh.ends_with("。已用过look、send。"), "{zh}");
+        assert!(zh.ends_with("。做过的步骤：look、send。"), "{zh}");
         assert!(zh.starts_with("还没做完我就停下了："), "{zh}");
     }
     Ok(())

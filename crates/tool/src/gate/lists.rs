@@ -49,8 +49,8 @@ impl<S> GatePolicy<S> for ToolLists {
         let is_allowed = self.allow.as_ref().is_none_or(|allow| allow.contains(name));
         if self.block.contains(name) || !is_allowed {
             return Verdict::Block(say!(
-                "the person does not let `{name}` be called",
-                "用户不允许调用 `{name}`"
+                "the settings do not let `{name}` be called",
+                "设置里不允许调用 `{name}`"
             ));
         }
         let writes = call.spec.access == Access::Write && !self.unasked.contains(name);

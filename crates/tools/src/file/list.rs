@@ -90,6 +90,7 @@ impl<S: Sync, U> Tool<S, U> for ListFiles {
         let text = "Lists files whose name or text matches, newest first.";
         ToolSpec::read("list_files", text)
             .chinese("列出名字或内容符合的文件，最新的在前。")
+            .titled("List files", "列出文件")
             .effect(EffectClass::Idempotent)
             .argument_alias("filter", "pattern")
             .argument_alias("regex", "pattern")

@@ -45,6 +45,7 @@ impl<S: Sync, U> Tool<S, U> for ReadFile {
     fn spec(&self) -> ToolSpec {
         ToolSpec::read("read_file", "Reads a text or a document.")
             .chinese("读取文本或文档。")
+            .titled("Read a file", "读取文件")
             .effect(EffectClass::Idempotent)
             .argument_alias("file", "path")
             .argument_alias("filename", "path")
@@ -62,13 +63,17 @@ impl<S: Sync, U> Tool<S, U> for ReadFile {
         let mut rest = text.chars().skip(args.from);
         let mut shown: String = rest.by_ref().take(MOST_TEXT).collect();
         let next = rest.next().map(|_| args.from + MOST_TEXT);
+        let mut output = ToolOutput::new("");
         if let Some(next) = next {
-            shown += &say!(
-                "\n… it goes on; read on with \"from\": {next}",
-                "\n… 还没完；用 \"from\": {next} 接着读"
+            shown += &say!("\n… it goes on", "\n… 还没完");
+            let advice = say!(
+                "read on with \"from\": {next}",
+                "用 \"from\": {next} 接着读"
             );
+            output = output.advice(advice);
         }
-        let output = ToolOutput::new(shown).summary(args.path.clone());
+        output.text = shown;
+        let output = output.summary(args.path.clone());
         Ok(output.data(json!({ "path": args.path, "next": next })))
     }
 }

@@ -43,10 +43,7 @@ pub enum SandboxError {
         path: String,
     },
     /// There is nothing of this name.
-    #[error("{}", say!(
-        "there is no {path:?}; list_files tells what there is",
-        "没有 {path:?}；list_files 会列出有什么"
-    ))]
+    #[error("{}", say!("there is no {path:?}", "没有 {path:?}"))]
     Missing {
         /// The path.
         path: String,
@@ -106,6 +103,10 @@ impl From<SandboxError> for ToolFailure {
         let text = error.to_string();
         match error {
             SandboxError::Outside { .. } => Self::blocked(text),
+            SandboxError::Missing { .. } => {
+                let advice = say!("list_files tells what there is", "list_files 会列出有什么");
+                Self::failed(text).advice(advice)
+            }
             SandboxError::Root { source, .. }
             | SandboxError::Unreadable { source, .. }
             | SandboxError::Unwritable { source, .. } => Self::failed(text).because(source),

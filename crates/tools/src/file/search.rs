@@ -60,6 +60,7 @@ impl<S: Sync, U> Tool<S, U> for SearchFiles {
         let text = "Finds the lines of files that say something about words, best first.";
         ToolSpec::read("search_files", text)
             .chinese("查找文件里提到这些词的行，最合适的在前。")
+            .titled("Search in files", "在文件里查找")
             .effect(EffectClass::Idempotent)
             .argument_alias("keywords", "query")
             .argument_alias("pattern", "query")

@@ -51,8 +51,9 @@ pub struct WebFetchArgs {
 impl WebSearch {
     /// Creates the tool for this web; without one the tool is known and switched off.
     pub fn new(web: Option<Arc<dyn Web>>) -> Self {
-        let spec =
-            ToolSpec::read("web_search", "Looks for pages of the web.").chinese("在网上查找网页。");
+        let spec = ToolSpec::read("web_search", "Looks for pages of the web.")
+            .chinese("在网上查找网页。")
+            .titled("Search the web", "搜索网页");
         let spec = switched(spec.preview(["query"]), web.as_ref());
         Self { web, spec }
     }
@@ -69,7 +70,8 @@ impl WebFetch {
     /// Creates the tool for this web; without one the tool is known and switched off.
     pub fn new(web: Option<Arc<dyn Web>>) -> Self {
         let spec = ToolSpec::read("web_fetch", "The text of a page that was found.")
-            .chinese("读取找到的网页的内容。");
+            .chinese("读取找到的网页的内容。")
+            .titled("Read a page of the web", "读取网页");
         let spec = switched(spec.preview(["url"]), web.as_ref());
         Self { web, spec }
     }

@@ -29,6 +29,7 @@ pub(super) fn add(builder: Builder, clock: Clock) -> Builder {
     // The result differs from call to call; it is stored, and a replay does not call again.
     let spec = ToolSpec::read("time", "The date and the time of day.")
         .chinese("日期和时间。")
+        .titled("Look at the clock", "查看时间")
         .effect(EffectClass::Idempotent)
         .argument_alias("timezone", "zone")
         .preview(["zone"]);

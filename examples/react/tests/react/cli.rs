@@ -108,7 +108,7 @@ fn deleting_leaves_what_all_conversations_share() {
 fn tools_and_steps_are_chosen_by_flags() {
     let work = program();
     let few = work.ok(&["--tools", "time", "say", "1 + 1"]);
-    assert_contains(&few, "takes the tool `calculate`, which is not there");
+    assert_contains(&few, "I cannot do that: calculating is switched off.");
     let none = work.ok(&["--tools", "none", "say", "hello"]);
     assert!(none.contains("there are no tools"), "{none}");
     // Without a step there is no tool, only an answer.
@@ -306,12 +306,11 @@ fn rct_4_a_note_is_forgotten_by_a_model_when_the_person_agrees() {
         assert_contains(&work.ok(&known), "I drink tea");
         model.run(&work, &["say", &format!("yes {}", code(&asked))]);
         assert_contains(&work.ok(&known), "nothing of the kind");
-        // A card about a note that is not there says so to the person, in no words for a model.
+        // A note that is not there asks nobody, and is told in no words for a model.
         let again = ModelServer::in_turn([forgets.clone()]);
-        let asked = again.run(&work, &["--thread", "again", "say", words]);
-        let (_, card) = asked.split_once("▌").expect("a card");
-        assert_contains(card, "\"I drink tea\"");
-        assert_lacks(card, "recall");
+        let told = again.run(&work, &["--thread", "again", "say", words]);
+        assert_contains(&told, "\"I drink tea\"");
+        assert_lacks(&told, ["▌", "recall"]);
     }
 }
 

@@ -274,3 +274,65 @@ fn rct_8_a_lie_and_a_cut_answer_are_marked_by_the_program() {
         assert_contains(&model.run(&program(), &["say", words]), told);
     }
 }
+
+/// What was called before a run stopped is told as people call it.
+#[test]
+fn rct_w6_a_run_that_stops_names_its_steps_as_people_do() {
+    for (words, stopped, steps) in [
+        (
+            "look around",
+            "I stopped before I was done",
+            "Steps that I took: list files, look at the clock.",
+        ),
+        (
+            "到处看看",
+            "还没做完我就停下了",
+            "做过的步骤：列出文件、查看时间。",
+        ),
+    ] {
+        let calls = [("list_files", json!({})), ("time", json!({}))];
+        let model = calling(move |_| ModelAnswer::calls(&calls), "");
+        let said = model.run(&program(), &["--max-steps", "2", "say", words]);
+        assert_contains(&said, [stopped, steps]);
+        assert_lacks(&said, ["list_files", "time."]);
+    }
+    for (words, told) in [
+        (
+            "what time is it?",
+            "I cannot do that: looking at the clock is switched off.",
+        ),
+        ("现在几点？", "这件事做不了：没有启用「查看时间」。"),
+    ] {
+        let said = program().ok(&["--tools", "files", "say", words]);
+        assert_contains(&said, told);
+    }
+}
+
+/// What a result tells a model to do is no advice for a person without one.
+#[test]
+fn rct_6_a_result_that_is_read_out_has_no_words_for_a_model() {
+    let program = program();
+    let files = program.path("react-data/files");
+    std::fs::create_dir_all(&files).expect("a folder");
+    std::fs::write(files.join("long.md"), "tea; `from` is leaf\n".repeat(1000)).expect("a file");
+    for (words, told) in [
+        ("read nothing.md", "there is no \"nothing.md\""),
+        ("读取 nothing.md", "没有 \"nothing.md\""),
+        ("read long.md", "\n… it goes on"),
+    ] {
+        let said = program.ok(&["say", words]);
+        assert_contains(&said, told);
+        assert_lacks(&said, ["list_files", "read on", "\"from\"", "recall"]);
+    }
+    // A model is told what helps on.
+    let model = calling(
+        |n| match n {
+            0 => ModelAnswer::calls(&[("read_file", json!({ "path": "nothing.md" }))]),
+            _ => ModelAnswer::text("Hm.", "stop"),
+        },
+        "Hm.",
+    );
+    model.run(&program, &["--thread", "two", "say", "read it"]);
+    let last = model.prompts().pop().unwrap_or_default();
+    assert_contains(&last, "list_files tells what there is");
+}

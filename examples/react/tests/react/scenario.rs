@@ -213,10 +213,7 @@ async fn without_a_model_rules_do_what_is_plainly_wished() {
             "Sunday 2026-11-22, 18:30 (Asia/Tokyo)",
         ),
         ("what do you remember about tea?", "I drink tea"),
-        (
-            "read nothing.md",
-            "there is no \"nothing.md\"; list_files tells what there is",
-        ),
+        ("read nothing.md", "there is no \"nothing.md\""),
         ("3×4等于多少？", "3×4 = 12"),
     ] {
         assert_eq!(desk.says(wish).await.final_reply, expected);
@@ -235,7 +232,7 @@ async fn a_path_does_not_leave_the_folder() {
     std::fs::write(desk.folder.path().join("secret"), "secret").unwrap();
     let read = desk.says("read ../secret").await.final_reply;
     assert!(read.contains("lies outside of the folder"), "{read}");
-    let written = desk.answers("write ../secret: mine", true).await;
+    let written = desk.says("write ../secret: mine").await;
     assert!(written.final_reply.contains("lies outside"), "{written:?}");
     assert_eq!(desk.read("secret").as_deref(), Some("secret"));
 }

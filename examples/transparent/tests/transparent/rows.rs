@@ -818,7 +818,7 @@ fn trn_8_what_acts_asks_also_where_an_older_file_does_not_name_it() {
     assert_contains(&made.told(), "call Anna");
     let config = program.path("transparent-data/config.toml");
     let old = "[tools]\nconfirm = [\"create_cron_job\", \"notify\", \"take_photo\"]\n";
-    std::fs::write(&config, old).expect("it is written");
+    fs::write(&config, old).expect("it is written");
     let asked = program.run(&["say", "cancel the reminder to call Anna"]);
     assert_contains(&asked.told(), ["] Cancel a reminder or a job", "--card "]);
     let list = || {
@@ -828,7 +828,7 @@ fn trn_8_what_acts_asks_also_where_an_older_file_does_not_name_it() {
     };
     assert_contains(&list(), "call Anna");
     // Who wants to be asked less says so.
-    std::fs::write(&config, "[tools]\nunasked = [\"cancel_cron_job\"]\n").expect("written");
+    fs::write(&config, "[tools]\nunasked = [\"cancel_cron_job\"]\n").expect("written");
     program.run(&["--thread", "c", "say", "cancel the reminder to call Anna"]);
     assert_lacks(&list(), "call Anna");
 }

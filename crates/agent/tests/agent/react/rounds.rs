@@ -100,7 +100,7 @@ async fn rct_t4_a_loop_ends_with_a_reason_and_a_reply() -> TestResult {
     assert_eq!(
         said.final_reply,
         "I stopped before I was done: the same steps came again and again without anything new. \
-         I used look."
+         Steps that I took: look."
     );
     assert_eq!(model.left(), 0);
     Ok(())

@@ -1,6 +1,4 @@
 //! A request from the message to the answer, by rule and with a scripted model.
-use std::sync::Arc;
-
 use expect_test::expect;
 use fugato::{
     EventKind,
