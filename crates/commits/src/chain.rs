@@ -429,3 +429,37 @@ pub(crate) fn system_clock() -> Millis {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     millis(now.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Holder;
+
+    #[test]
+    fn an_end_is_trusted_for_a_lease_by_both_clocks() {
+        let second = Duration::from_secs(1);
+        let long_ago = Instant::now().checked_sub(20 * second).unwrap();
+        let lease = Holder {
+            owner: "owner".into(),
+            until: 60_000,
+        };
+        let known = |steady| Known {
+            at: Some(Position::FIRST),
+            thread: None,
+            state: State {
+                lease: Some(lease.clone()),
+                ..State::default()
+            },
+            wall: 50_000,
+            steady,
+        };
+        let (new, suspended) = (known(Instant::now()), known(long_ago));
+        let week = 600_000 * second;
+        assert!(new.is_trusted(50_100, week));
+        // The wall clock went on, the steady one did, or the age is too short for any trust.
+        assert!(!new.is_trusted(60_000, week));
+        assert!(!suspended.is_trusted(50_100, week));
+        assert!(!suspended.is_trusted(49_000, week));
+        assert!(!new.is_trusted(50_100, Duration::ZERO));
+    }
+}

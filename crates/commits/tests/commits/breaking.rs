@@ -449,7 +449,56 @@ async fn an_unreadable_thread_does_not_hold_up_the_others() {
     assert_eq!(claim(&other).await, ["good"]);
 }
 
-/// Many owners on one thread, and a store that does whatever it likes to them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn k30_renewals_and_appends_of_one_owner_do_not_collide() {
+    let store = Hostile::default();
+    store.next(
+        [Mischief::Slow, Mischief::None]
+            .into_iter()
+            .cycle()
+            .take(60),
+    );
+    let log = store.open(CommitLogOptions::default()).await;
+    let lease = acquire(&log, "desk", 60_000).await;
+    let fence = lease.expect("it is free").fence;
+    let renewals = (0..20).map(|_| {
+        let (log, thread) = (log.clone(), thread("desk"));
+        let ttl = 60_000;
+        tokio::spawn(async move { log.lease(LeaseRequest::Renew { thread, fence, ttl }).await })
+    });
+    let renewals: Vec<_> = renewals.collect();
+    for head in 0..20 {
+        let next = commit(head, fence, "a");
+        log.append(&thread("desk"), &next)
+            .await
+            .expect("it is ours");
+    }
+    for renewal in join_all(renewals).await {
+        renewal.expect("it does not panic").expect("it is ours");
+    }
+    assert_eq!(store.collisions(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_does_not_go_on_holds_up_nobody_for_ever() {
+    let store = Hostile::default();
+    let log = store.open(CommitLogOptions::default()).await;
+    store.next([Mischief::Pauses]);
+    let desk = thread("desk");
+    let first = commit(0, 0, "first");
+    let mut stuck = Box::pin(log.append(&desk, &first));
+    assert!(futures::poll!(&mut stuck).is_pending());
+    let second = Commit {
+        nonce: 77,
+        ..commit(0, 0, "second")
+    };
+    let appended = log.append(&desk, &second).await;
+    assert_eq!(appended.expect("it goes on beside it").head, 1);
+    store.go_on();
+    let lost = Err(StoreErrorKind::Conflict { head: 1, fence: 0 });
+    assert_eq!(kind(stuck.await), lost);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn k13_many_processes_on_a_hostile_store_write_every_commit_once() {
     use Mischief::{AnswerLost, MeetsItself, None, SaysExists, Slow, Throttled};
@@ -466,56 +515,71 @@ async fn k13_many_processes_on_a_hostile_store_write_every_commit_once() {
         None,
     ];
     store.next(all.into_iter().cycle().take(2_000));
-    let writers = (0..6_u32).map(|writer| {
-        let store = store.clone();
-        tokio::spawn(async move {
-            let log = store.open(CommitLogOptions::default()).await;
-            let desk = thread("desk");
-            let (mut head, mut written) = (0, vec![]);
-            for n in 0..20_u32 {
-                let text = format!("{writer}:{n}");
-                loop {
-                    let next = Commit {
-                        nonce: (u128::from(writer) << 64)
-                            | (u128::from(n) << 32)
-                            | u128::from(head),
-                        ..commit(head, 0, &text)
-                    };
-                    match kind(log.append(&desk, &next).await) {
-                        Ok(appended) => {
-                            head = appended.head;
-                            written.push((head, text));
-                            break;
-                        }
-                        // The same commit again.
-                        Err(StoreErrorKind::Unavailable) => {}
-                        Err(StoreErrorKind::Conflict { head: end, .. }) => {
-                            // One whose answer was lost may be there already, if others followed.
-                            let read = log.read(&desk, head + 1, 1_000).await;
-                            let read = read.expect("it can be read");
-                            let own = read.iter().find(|(_, record)| record.0 == text.as_bytes());
-                            head = end;
-                            if let Some((seq, _)) = own {
-                                written.push((*seq, text));
-                                break;
-                            }
-                        }
-                        Err(other) => panic!("{other:?}"),
-                    }
-                }
-            }
-            written
-        })
-    });
+    every_commit_once(async || store.open(CommitLogOptions::default()).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn k13_many_writers_of_one_folder_write_every_commit_once() {
+    let folder = tempfile::tempdir().expect("it can be made");
+    let open = async || {
+        let log = CommitLog::open_folder(folder.path(), CommitLogOptions::default()).await;
+        log.expect("the folder can be used")
+    };
+    every_commit_once(open).await;
+}
+
+/// Lets many owners write one thread at the same time, each with a log of its own. Every commit is
+/// there once, where its writer was told.
+async fn every_commit_once(open: impl AsyncFn() -> CommitLog) {
+    let mut writers = vec![];
+    for writer in 0..6 {
+        writers.push(tokio::spawn(write_all(open().await, writer)));
+    }
     let mut all = vec![];
     for written in join_all(writers).await {
         all.extend(written.expect("it does not panic"));
     }
     all.sort();
-    let log = store.open(CommitLogOptions::default()).await;
-    let read = log.read(&thread("desk"), 1, 1_000).await;
+    assert_eq!(all.len(), 120);
+    let read = open().await.read(&thread("desk"), 1, 1_000).await;
     let read = read.expect("it can be read").into_iter();
     let read = read.map(|(seq, record)| (seq, String::from_utf8_lossy(&record.0).into_owned()));
     assert_eq!(read.collect::<Vec<_>>(), all);
-    assert_eq!(all.len(), 120);
+}
+
+/// Writes twenty commits, and returns where they are.
+async fn write_all(log: CommitLog, writer: u32) -> Vec<(Seq, String)> {
+    let desk = thread("desk");
+    let (mut head, mut written) = (0, vec![]);
+    for n in 0..20_u32 {
+        let text = format!("{writer}:{n}");
+        loop {
+            let next = Commit {
+                nonce: (u128::from(writer) << 64) | (u128::from(n) << 32) | u128::from(head),
+                ..commit(head, 0, &text)
+            };
+            match kind(log.append(&desk, &next).await) {
+                Ok(appended) => {
+                    head = appended.head;
+                    written.push((head, text));
+                    break;
+                }
+                // The same commit again.
+                Err(StoreErrorKind::Unavailable) => {}
+                Err(StoreErrorKind::Conflict { head: end, .. }) => {
+                    // One whose answer was lost may be there already, if others followed.
+                    let read = log.read(&desk, head + 1, 1_000).await;
+                    let read = read.expect("it can be read");
+                    let own = read.iter().find(|(_, record)| record.0 == text.as_bytes());
+                    head = end;
+                    if let Some((seq, _)) = own {
+                        written.push((*seq, text));
+                        break;
+                    }
+                }
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+    }
+    written
 }

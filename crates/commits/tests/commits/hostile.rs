@@ -56,6 +56,8 @@ struct Plan {
     lag: AtomicUsize,
     /// How far the clock is ahead, in milliseconds.
     ahead: AtomicI64,
+    /// The number of creates that met an object.
+    collisions: AtomicUsize,
     paused: Notify,
     go_on: Notify,
 }
@@ -82,6 +84,11 @@ impl Hostile {
 
     pub(crate) fn clock_ahead(&self, by: i64) {
         self.plan.ahead.store(by, Ordering::SeqCst);
+    }
+
+    /// Returns the number of creates in logs that met an object.
+    pub(crate) fn collisions(&self) -> usize {
+        self.plan.collisions.load(Ordering::SeqCst)
     }
 
     /// Waits until a create pauses.
@@ -195,6 +202,9 @@ impl ObjectStore for Hostile {
             _ => {}
         }
         let put = self.inner.put_opts(path, payload, options).await;
+        if is_commit && put.is_err() {
+            self.plan.collisions.fetch_add(1, Ordering::SeqCst);
+        }
         match next {
             Some(Mischief::AnswerLost) => put.and(Err(generic("the connection broke"))),
             Some(Mischief::MeetsItself) => put.and(Err(exists(path))),
