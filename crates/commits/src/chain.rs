@@ -23,11 +23,11 @@ use crate::{
     state::{State, Verdict},
 };
 
-/// How often a create is tried that meets nobody's object, and a listing that names deleted ones.
+/// The number of creates that may be refused where nothing is, and of listings of deleted objects.
 const TRIES: u32 = 6;
 /// The pause before the second try, doubled for each further one.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a change waits for another one of the same thread before it goes on beside it.
+/// The time for which a change waits for another one of the same thread before it goes on beside it.
 const TURN: Duration = Duration::from_secs(5);
 /// The threads that are remembered before those that are not in use are forgotten.
 const SLOTS: usize = 1_000;
@@ -38,7 +38,7 @@ const PAGE: usize = 1_000;
 pub(crate) struct Chain {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) options: CommitLogOptions,
-    /// How far the clock of this machine is ahead of the store's, in milliseconds.
+    /// The milliseconds by which the clock of this machine is ahead of the store's.
     offset: Millis,
     /// The newest time of all objects read: time does not run backwards.
     seen: AtomicI64,
@@ -84,6 +84,13 @@ pub(crate) struct Known {
     pub(crate) at: Option<Position>,
     pub(crate) thread: Option<ThreadId>,
     pub(crate) state: State,
+    since: Moment,
+}
+
+/// The time before a request was sent: an answer tells no more than how things were after that, for
+/// a process may be suspended until it comes.
+#[derive(Clone, Copy)]
+struct Moment {
     wall: Millis,
     steady: Instant,
 }
@@ -101,14 +108,15 @@ impl Known {
     /// Returns how long ago this was the end, by the clock that says more: one of them stands still
     /// while a machine sleeps, and the other may be set back.
     fn age(&self, now: Millis) -> Duration {
-        let wall = u64::try_from(now.saturating_sub(self.wall)).unwrap_or(0);
-        Duration::from_millis(wall).max(self.steady.elapsed())
+        let wall = u64::try_from(now.saturating_sub(self.since.wall)).unwrap_or(0);
+        Duration::from_millis(wall).max(self.since.steady.elapsed())
     }
 
     /// Returns true if a create may rely on it without another look: as long as the lease lasted
     /// that was held then.
     fn is_trusted(&self, now: Millis, most: Duration) -> bool {
-        let left = |until: Millis| u64::try_from(until.saturating_sub(self.wall)).unwrap_or(0);
+        let left =
+            |until: Millis| u64::try_from(until.saturating_sub(self.since.wall)).unwrap_or(0);
         let lease = self.state.lease.as_ref();
         lease
             .is_some_and(|lease| self.age(now) < most.min(Duration::from_millis(left(lease.until))))
@@ -220,10 +228,16 @@ impl Chain {
                 content,
                 state,
             };
+            let since = self.moment();
             if self.write(key, &known, next, &object).await? {
                 let (thread, state) = (Some(object.thread), object.state);
                 let old = known.state.marker.filter(|old| state.marker != Some(*old));
-                slot.learn(self.known(Some(next), thread, state));
+                slot.learn(Known {
+                    at: Some(next),
+                    thread,
+                    state,
+                    since,
+                });
                 if let Some(old) = old {
                     self.delete_quietly(&old.path(key)).await;
                 }
@@ -233,7 +247,8 @@ impl Chain {
         }
     }
 
-    /// Writes an object, after its entries in the indexes. Returns false if another one is there.
+    /// Writes an object, after its entries in the indexes. Returns false if another one is there, or
+    /// may have been.
     async fn write(
         &self,
         key: &ThreadKey,
@@ -251,10 +266,13 @@ impl Chain {
             self.store.put(&marker.path(key), vec![].into()).await?;
         }
         let bytes = object.encode()?;
+        if self.is_outdated(known) {
+            return Ok(false);
+        }
         let created = self.create(&key.object(next), bytes, object.id).await?;
         if !created && let Some(marker) = marker {
-            // Another object has its ordinal. Only if that one does not count on the same marker is
-            // the marker nobody's, now and later.
+            // Another object has its ordinal. Unless that one counts on the same marker, none ever
+            // does.
             if let Found::Whole(other) = self.get(&key.object(next)).await?
                 && other.state.marker != Some(marker)
             {
@@ -308,12 +326,12 @@ impl Chain {
         Ok(Found::Whole(Box::new(object)))
     }
 
-    /// Removes an object that nobody needs; one that stays costs a look.
+    /// Removes an object that is not needed; one that stays costs a look.
     pub(crate) async fn delete_quietly(&self, path: &Path) {
         if let Err(error) = self.store.delete(path).await
             && !matches!(error, Error::NotFound { .. })
         {
-            tracing::debug!(%path, %error, "an object that nobody needs stays");
+            tracing::debug!(%path, %error, "an object that is not needed stays");
         }
     }
 
@@ -330,53 +348,84 @@ impl Chain {
         slots.entry(key.clone()).or_default().clone()
     }
 
-    fn known(&self, at: Option<Position>, thread: Option<ThreadId>, state: State) -> Known {
-        Known {
-            at,
-            thread,
-            state,
+    fn moment(&self) -> Moment {
+        Moment {
             wall: self.now(),
             steady: Instant::now(),
         }
+    }
+
+    /// Returns true if objects that were created after a known end may have been deleted by now.
+    /// Without a zombie age that is so at once, and no care helps.
+    fn is_outdated(&self, known: &Known) -> bool {
+        let most = self.options.trusted_age();
+        !most.is_zero() && known.age(self.now()) >= most
     }
 
     /// Returns the present end of a chain. Without a gap after an object that is known, the end is
     /// where nothing follows; objects that young are never deleted.
     async fn refresh(&self, key: &ThreadKey, known: Option<Known>) -> Result<Known, Fault> {
         let most = self.options.trusted_age();
-        let young = |known: &Known| known.at.is_some() && known.age(self.now()) < most;
-        let mut known = match known.filter(young) {
-            Some(known) => known,
-            None => self.find(key).await?,
-        };
-        let mut at = known.next();
-        let mut blank = false;
-        loop {
-            match self.get(&key.object(at)).await? {
-                Found::Whole(object) => {
-                    known = self.known(Some(at), Some(object.thread), object.state);
-                    (at, blank) = (known.next(), false);
-                }
-                Found::Blank => (at, blank) = (at.next(), true),
-                // The object that ends a removed thread comes after the blank ones.
-                Found::Missing if blank => return Err(StoreErrorKind::Unavailable.into()),
-                Found::Missing => break,
+        let mut known = known.filter(|it| it.at.is_some() && it.age(self.now()) < most);
+        for _ in 0..TRIES {
+            let near = match known.take() {
+                Some(known) => known,
+                None => self.find(key).await?,
+            };
+            if let Some(end) = self.walk(key, near).await? {
+                return Ok(end);
             }
         }
-        (known.wall, known.steady) = (self.now(), Instant::now());
-        Ok(known)
+        Err(StoreErrorKind::Unavailable.into())
+    }
+
+    /// Follows a chain from an object to its end. Returns none if that took so long that objects may
+    /// have been deleted meanwhile.
+    async fn walk(&self, key: &ThreadKey, mut known: Known) -> Result<Option<Known>, Fault> {
+        let mut at = known.next();
+        let mut is_blank = false;
+        loop {
+            let since = self.moment();
+            match self.get(&key.object(at)).await? {
+                Found::Whole(object) => {
+                    known = Known {
+                        at: Some(at),
+                        thread: Some(object.thread),
+                        state: object.state,
+                        since,
+                    };
+                    (at, is_blank) = (known.next(), false);
+                }
+                Found::Blank => (at, is_blank) = (at.next(), true),
+                // The object that ends a removed thread comes after the blank ones.
+                Found::Missing if is_blank || self.is_outdated(&known) => return Ok(None),
+                Found::Missing => {
+                    known.since = since;
+                    return Ok(Some(known));
+                }
+            }
+        }
     }
 
     /// Finds an object near the end of a chain by a listing, which may lag behind and has no order.
     async fn find(&self, key: &ThreadKey) -> Result<Known, Fault> {
         for tries in 0..TRIES {
+            let since = self.moment();
+            let mut near = Known {
+                at: None,
+                thread: None,
+                state: State::default(),
+                since,
+            };
             let Some(mut at) = self.newest_listed(key).await? else {
-                return Ok(self.known(None, None, State::default()));
+                return Ok(near);
             };
             loop {
                 match self.get(&key.object(at)).await? {
                     Found::Whole(object) => {
-                        return Ok(self.known(Some(at), Some(object.thread), object.state));
+                        near.at = Some(at);
+                        (near.thread, near.state) = (Some(object.thread), object.state);
+                        return Ok(near);
                     }
                     Found::Blank => at = at.next(),
                     Found::Missing => break,
@@ -450,8 +499,10 @@ mod tests {
                 lease: Some(lease.clone()),
                 ..State::default()
             },
-            wall: 50_000,
-            steady,
+            since: Moment {
+                wall: 50_000,
+                steady,
+            },
         };
         let (new, suspended) = (known(Instant::now()), known(long_ago));
         let week = 600_000 * second;

@@ -21,8 +21,8 @@ impl CommitLogOptions {
         /// taken by others only after this time.
         pub fn max_skew(time: Duration) { max_skew = time }
 
-        /// Sets the time for which objects stay that nobody reads any more; seven days if not set.
-        /// A process that was suspended for less than this time cannot write what was compacted or
+        /// Sets the time for which objects stay that are not read any more; seven days if not set.
+        /// A process that was suspended amid a write, for less than this time, cannot write what was compacted or
         /// removed meanwhile. All processes of a store need the same time.
         pub fn zombie_age(time: Duration) { zombie_age = time }
 

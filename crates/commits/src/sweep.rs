@@ -1,4 +1,4 @@
-//! Deleting objects that nobody reads, and that no create can hit any more.
+//! Deleting objects that are not read any more, and that no create can hit any more.
 use std::collections::BTreeMap;
 
 use fugato_state::{Millis, ThreadId};
@@ -33,7 +33,7 @@ impl CommitLog {
         sweep.await.map_err(|fault| fault.during("sweep"))
     }
 
-    /// Deletes the objects of one thread that nobody reads any more, and returns their number.
+    /// Deletes the objects of one thread that are not read any more, and returns their number.
     ///
     /// A writer that was suspended wants to create an object where another is by now: it must find
     /// one as long as it may wake, which is why objects stay for the zombie age. The newest of those

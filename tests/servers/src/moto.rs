@@ -3,7 +3,7 @@ use crate::{
     server::{Recipe, Server, folder, free_port, is_done, text},
 };
 
-/// Where `.ci/run` installs it.
+/// The place in which `.ci/run` installs it.
 const PROGRAM: &str = "fugato-ci/venv/bin/moto_server";
 const REMEDY: &str = "python3 -m venv ~/.cache/fugato-ci/venv && \
                       ~/.cache/fugato-ci/venv/bin/pip install 'moto[server]>=5.1,<6'";

@@ -65,7 +65,7 @@ pub(crate) fn is_well(port: u16, path: &str) -> bool {
     is_done(port, "GET", path)
 }
 
-/// Whether a server does what it is asked for without a body.
+/// Returns true if a server does a request without a body.
 pub(crate) fn is_done(port: u16, method: &str, path: &str) -> bool {
     asked(port, method, path).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
 }

@@ -260,6 +260,37 @@ async fn k30_who_was_silent_for_longer_than_its_lease_reads_before_it_writes() {
 }
 
 #[tokio::test]
+async fn k30_an_answer_that_comes_after_a_suspension_is_as_old_as_its_request() {
+    let (store, (options, clock)) = (Hostile::default(), clocked());
+    let old = store.open(options.clone()).await;
+    let new = store.open(options).await;
+    let lease = acquire(&old, "desk", 10_000).await;
+    let fence = lease.expect("it is free").fence;
+    store.next([Mischief::AnsweredLate]);
+    let suspended = tokio::spawn({
+        let old = old.clone();
+        async move { kind(old.append(&thread("desk"), &commit(0, fence, "a")).await) }
+    });
+    store.paused().await;
+    clock.advance(20_000);
+    let lease = acquire(&new, "desk", 10_000).await;
+    let taken = lease.expect("it ran out").fence;
+    compact(new.clone(), taken).await;
+    clock.advance(8 * 24 * 60 * 60 * 1_000);
+    assert!(new.sweep().await.expect("it can be swept") > 2);
+    store.go_on();
+    let first = suspended.await.expect("it does not panic");
+    assert_eq!(first.map(|it| it.head), Ok(1), "it was stored in time");
+    let late = Commit {
+        nonce: 99,
+        ..commit(1, fence, "late")
+    };
+    let late = kind(old.append(&thread("desk"), &late).await);
+    let fence = taken;
+    assert_eq!(late, Err(StoreErrorKind::Conflict { head: 3, fence }));
+}
+
+#[tokio::test]
 async fn k37_listings_may_lag_behind_and_have_any_order() {
     let (store, (options, _)) = (Hostile::default(), clocked());
     let log = store.open(options.clone()).await;

@@ -22,7 +22,7 @@ use fugato_testkit::log::TestClock;
 use futures::{StreamExt as _, TryStreamExt as _, stream, stream::BoxStream};
 use tokio::sync::Notify;
 
-/// What happens to a create in a log.
+/// The fate of a create in a log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Mischief {
     None,
@@ -38,6 +38,8 @@ pub(crate) enum Mischief {
     Slow,
     /// It waits for [`Hostile::go_on`].
     Pauses,
+    /// It is stored, and the answer waits for [`Hostile::go_on`].
+    AnsweredLate,
 }
 
 /// Objects in memory. Clones share them.
@@ -54,7 +56,7 @@ struct Plan {
     overwrites: AtomicBool,
     /// The number of newest objects that listings do not show yet.
     lag: AtomicUsize,
-    /// How far the clock is ahead, in milliseconds.
+    /// The milliseconds by which the clock is ahead.
     ahead: AtomicI64,
     /// The number of creates that met an object.
     collisions: AtomicUsize,
@@ -208,6 +210,11 @@ impl ObjectStore for Hostile {
         match next {
             Some(Mischief::AnswerLost) => put.and(Err(generic("the connection broke"))),
             Some(Mischief::MeetsItself) => put.and(Err(exists(path))),
+            Some(Mischief::AnsweredLate) => {
+                self.plan.paused.notify_one();
+                self.plan.go_on.notified().await;
+                put
+            }
             _ => put,
         }
     }
