@@ -93,6 +93,29 @@ pub fn announce(text: &str) -> bool {
     written.is_ok() && terminal.is_terminal()
 }
 
+/// Returns the text of an error; that of the system, which is English, by its kind and number in Chinese.
+fn told(error: &(dyn Error + 'static)) -> String {
+    let of_system = error.downcast_ref::<io::Error>();
+    let number = of_system.and_then(io::Error::raw_os_error);
+    let (Some(of_system), Some(number), Lang::Zh) = (of_system, number, Lang::current()) else {
+        return error.to_string();
+    };
+    let what = match of_system.kind() {
+        io::ErrorKind::NotFound => "没有这个文件或文件夹",
+        io::ErrorKind::PermissionDenied => "没有权限",
+        io::ErrorKind::AlreadyExists => "已经存在",
+        io::ErrorKind::NotADirectory => "不是文件夹",
+        io::ErrorKind::IsADirectory => "是文件夹",
+        io::ErrorKind::StorageFull => "磁盘空间不足",
+        io::ErrorKind::ReadOnlyFilesystem => "文件系统只读",
+        io::ErrorKind::AddrInUse => "地址已被占用",
+        io::ErrorKind::AddrNotAvailable => "本机没有这个地址",
+        io::ErrorKind::ConnectionRefused => "连接被拒绝",
+        _ => return format!("系统报告“{of_system}”"),
+    };
+    format!("{what}（系统错误 {number}）")
+}
+
 impl Terminal {
     pub(crate) fn new(lang: Lang, tools: Arc<[ToolWords]>, whole: String) -> Self {
         Self {
@@ -149,11 +172,11 @@ impl Terminal {
     }
 
     /// Writes an error with its causes to standard error.
-    pub fn error(&mut self, error: &dyn Error) {
+    pub fn error(&mut self, error: &(dyn Error + 'static)) {
         let mut prefix = self.lang.pick("error: ", "错误：");
         let mut cause = Some(error);
         while let Some(error) = cause {
-            let text = self.lang.scope(|| error.to_string());
+            let text = self.lang.scope(|| told(error));
             let _ = writeln!(self.err, "{prefix}{}", EscapedText::block(&text));
             prefix = self.lang.pick("  because: ", "  原因：");
             cause = error.source();

@@ -324,25 +324,40 @@ impl fmt::Display for RunErrorKind {
     #[expect(clippy::too_many_lines, reason = "a text for each kind")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Node { task } => write!(f, "task {task} failed"),
-            Self::Panicked { task } => write!(f, "task {task} panicked"),
-            Self::Router { node } => write!(f, "the routing after node {node} failed"),
+            Self::Node { task } => f.write_str(&say!("task {task} failed", "步骤 {task} 失败了")),
+            Self::Panicked { task } => {
+                f.write_str(&say!("task {task} panicked", "步骤 {task} 崩溃了"))
+            }
+            Self::Router { node } => f.write_str(&say!(
+                "the routing after node {node} failed",
+                "节点 {node} 之后的选路失败了"
+            )),
             Self::UndeclaredTarget {
                 node,
                 target,
                 declared,
-            } => write!(
-                f,
-                "the branch of node {node} chose {target:?}; it declares {}",
-                declared.join(", ")
-            ),
-            Self::HalfFilledJoin { join, arrived } => write!(
-                f,
-                "the run ended while the join {join} had only arrivals from {}",
-                arrived.join(", ")
-            ),
-            Self::Timeout { task, after } => write!(f, "task {task} took longer than {after:?}"),
-            Self::Idle { task, after } => write!(f, "task {task} was silent for {after:?}"),
+            } => {
+                let declared = declared.join(", ");
+                f.write_str(&say!(
+                    "the branch of node {node} chose {target:?}; it declares {declared}",
+                    "节点 {node} 的分支选了 {target:?}，而它只声明了 {declared}"
+                ))
+            }
+            Self::HalfFilledJoin { join, arrived } => {
+                let arrived = arrived.join(", ");
+                f.write_str(&say!(
+                    "the run ended while the join {join} had only arrivals from {arrived}",
+                    "运行结束时，汇合点 {join} 只等到了 {arrived}"
+                ))
+            }
+            Self::Timeout { task, after } => f.write_str(&say!(
+                "task {task} took longer than {after:?}",
+                "步骤 {task} 用时超过了 {after:?}"
+            )),
+            Self::Idle { task, after } => f.write_str(&say!(
+                "task {task} was silent for {after:?}",
+                "步骤 {task} 有 {after:?} 没有动静"
+            )),
             Self::Cancelled { by, why } => f.write_str(&say!(
                 "the run was cancelled by {by}: {why}",
                 "运行被 {by} 取消：{why}"
@@ -372,26 +387,31 @@ impl fmt::Display for RunErrorKind {
             }
             Self::NotInDoubt { key, in_doubt } => {
                 let in_doubt = in_doubt.join(", ");
-                write!(
-                    f,
-                    "the effect {key:?} is not in doubt; in doubt are: {in_doubt}"
-                )
+                f.write_str(&say!(
+                    "the effect {key:?} is not in doubt; in doubt are: {in_doubt}",
+                    "动作 {key:?} 的结果没有疑问；有疑问的是：{in_doubt}"
+                ))
             }
-            Self::NoSuchTask { task } => write!(f, "the thread has no open task {task:?}"),
+            Self::NoSuchTask { task } => f.write_str(&say!(
+                "the thread has no open task {task:?}",
+                "线程没有未完成的步骤 {task:?}"
+            )),
             Self::Stuck { tasks } => {
-                write!(f, "no attempt is under way of {}", tasks.join(", "))
+                let tasks = tasks.join(", ");
+                f.write_str(&say!(
+                    "no attempt is under way of {tasks}",
+                    "没有在执行的步骤：{tasks}"
+                ))
             }
             Self::Options(why) | Self::Store(StoreErrorKind::Invalid(why)) => f.write_str(why),
             Self::StepLimit { limit } => f.write_str(&say!(
                 "the run reached its limit of {limit} steps",
                 "运行达到了 {limit} 步的上限"
             )),
-            Self::CrashLimit { task, attempts } => {
-                write!(
-                    f,
-                    "task {task} was begun {attempts} times and never came to an end"
-                )
-            }
+            Self::CrashLimit { task, attempts } => f.write_str(&say!(
+                "task {task} was begun {attempts} times and never came to an end",
+                "步骤 {task} 开始了 {attempts} 次，一次也没有结束"
+            )),
             Self::Busy { owner, until } => {
                 let until = iso_8601(*until);
                 f.write_str(&say!(
@@ -414,13 +434,16 @@ impl fmt::Display for RunErrorKind {
             )),
             Self::Answer(error) => error.fmt(f),
             Self::GraphChanged { gone } => {
-                write!(
-                    f,
-                    "the graph no longer has what the thread refers to: {}",
-                    gone.join(", ")
-                )
+                let gone = gone.join(", ");
+                f.write_str(&say!(
+                    "the graph no longer has what the thread refers to: {gone}",
+                    "这个程序已经没有线程用到的部分：{gone}"
+                ))
             }
-            Self::Question { task, problem } => write!(f, "task {task} asks badly: {problem}"),
+            Self::Question { task, problem } => f.write_str(&say!(
+                "task {task} asks badly: {problem}",
+                "步骤 {task} 的问题不合要求：{problem}"
+            )),
             Self::Store(StoreErrorKind::NotFound) => f.write_str(&say!(
                 "there is no such thread or position",
                 "没有这个线程或位置"
@@ -433,7 +456,10 @@ impl fmt::Display for RunErrorKind {
             Self::Migrate => {
                 f.write_str(&say!("an older value cannot be read", "无法读取旧版本的值"))
             }
-            Self::Unsupported(what) => write!(f, "the runner was built without {what}"),
+            Self::Unsupported(what) => f.write_str(&say!(
+                "the runner was built without {what}",
+                "这个程序没有：{what}"
+            )),
         }
     }
 }

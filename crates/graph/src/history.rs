@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use fugato_state::{Interrupt, Millis, RunId, Seq, State, ThreadId};
+use fugato_state::{Interrupt, Millis, RunId, Seq, State, ThreadId, say};
 use fugato_store::{Commit, Expect, Head, Snapshot, StoreError, StoreErrorKind};
 use serde_json::Value;
 
@@ -163,9 +163,10 @@ impl<S: State> Runner<S> {
         let base = self.must_exist(thread, seq).await?.base;
         // The base of a log is a checkpoint, or it would not have been compacted or forked there.
         if seq != base && !self.is_checkpoint(thread, seq).await? {
-            let kind = StoreErrorKind::Invalid(format!(
+            let kind = StoreErrorKind::Invalid(say!(
                 "position {seq} is no checkpoint: a thread is forked where a step has closed, which \
-                 its history shows"
+                 its history shows",
+                "位置 {seq} 不是检查点：只能在一步结束的地方复制，历史里看得到"
             ));
             return Err(StoreError::new(kind, "fork").on(thread).into());
         }

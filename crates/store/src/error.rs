@@ -124,36 +124,56 @@ impl fmt::Display for StoreError {
             f.write_str(&say!(" thread {thread:?}", "，对话 {thread:?}"))?;
         }
         if let Some((space, key)) = &self.document {
-            write!(f, " document {:?} of {space}", key.as_str())?;
+            let key = key.as_str();
+            f.write_str(&say!(
+                " document {key:?} of {space}",
+                "，{space} 的文档 {key:?}"
+            ))?;
         }
         f.write_str(&say!(": ", "："))?;
         match &self.kind {
-            StoreErrorKind::Conflict { head, fence } => {
-                write!(
-                    f,
-                    "another writer was first; its head is {head}, its fence {fence}"
-                )
+            StoreErrorKind::Conflict { head, fence } => f.write_str(&say!(
+                "another writer was first; its head is {head}, its fence {fence}",
+                "别的写入者先写了：位置 {head}，编号 {fence}"
+            )),
+            StoreErrorKind::Changed { version: Some(_) } => f.write_str(&say!(
+                "another version is there by now",
+                "已经有了另一个版本"
+            )),
+            StoreErrorKind::Changed { version: None } => {
+                f.write_str(&say!("it is not there", "它不存在"))
             }
-            StoreErrorKind::Changed { version: Some(_) } => {
-                f.write_str("another version is there by now")
-            }
-            StoreErrorKind::Changed { version: None } => f.write_str("it is not there"),
             StoreErrorKind::Busy { owner, until } => {
-                write!(f, "{owner} holds its lease until {}", iso_8601(*until))
+                let until = iso_8601(*until);
+                f.write_str(&say!(
+                    "{owner} holds its lease until {until}",
+                    "{owner} 占用着它，到 {until} 为止"
+                ))
             }
             StoreErrorKind::LeaseLost => {
                 f.write_str(&say!("the lease is no longer held", "租约已经失效"))
             }
-            StoreErrorKind::NotFound => f.write_str("there is no such thread or position"),
-            StoreErrorKind::Compacted { base } => {
-                write!(f, "records up to {base} were compacted away")
+            StoreErrorKind::NotFound => f.write_str(&say!(
+                "there is no such thread or position",
+                "没有这个对话或位置"
+            )),
+            StoreErrorKind::Compacted { base } => f.write_str(&say!(
+                "records up to {base} were compacted away",
+                "位置 {base} 及以前的记录已经压缩掉了"
+            )),
+            StoreErrorKind::TooLarge { bytes, limit } => f.write_str(&say!(
+                "{bytes} bytes are more than the allowed {limit}",
+                "{bytes} 字节超过了上限 {limit}"
+            )),
+            StoreErrorKind::Invalid(what) => {
+                f.write_str(&say!("invalid request: {what}", "请求无效：{what}"))
             }
-            StoreErrorKind::TooLarge { bytes, limit } => {
-                write!(f, "{bytes} bytes are more than the allowed {limit}")
+            StoreErrorKind::Corrupt(what) => {
+                f.write_str(&say!("unreadable: {what}", "无法读取：{what}"))
             }
-            StoreErrorKind::Invalid(what) => write!(f, "invalid request: {what}"),
-            StoreErrorKind::Corrupt(what) => write!(f, "unreadable: {what}"),
-            StoreErrorKind::Unsupported => f.write_str("this store has nothing for it"),
+            StoreErrorKind::Unsupported => {
+                f.write_str(&say!("this store has nothing for it", "这个存储不支持"))
+            }
             StoreErrorKind::Full => f.write_str(&say!("no space is left", "磁盘空间不足")),
             StoreErrorKind::Unavailable => {
                 f.write_str(&say!("the store did not answer", "存储没有回应"))

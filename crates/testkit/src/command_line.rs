@@ -184,3 +184,35 @@ pub fn check_wrong_lines(program: &TestProgram, own: &[(&[&str], &[&str])]) {
     let help = program.command(&["--lang", "zh", "--help"]).output();
     assert!(help.expect("it runs").status.success());
 }
+
+/// Checks that what the command line refuses in a Chinese conversation is told in Chinese, whatever the
+/// system speaks.
+///
+/// # Panics
+/// Panics if that is not so.
+pub fn check_chinese_refusals(program: &TestProgram) {
+    let begun = program.run(&["say", "你好"]);
+    assert!(begun.well, "{begun:?}");
+    std::fs::write(program.path("a-file"), "").expect("it is written");
+    let serving = program.server(&["serve", "--listen", "127.0.0.1:0"]);
+    let lines: [&[&str]; 13] = [
+        &["fork", "1", "other"],
+        &["fork", "4711", "other"],
+        &["fork", "2", "default"],
+        &["show", "4711"],
+        &["--thread", "nowhere", "history"],
+        &["--store", "ftp://host/x", "say", "你好"],
+        &["--store", "nowhere/x.db", "threads"],
+        &["--dir", "a-file", "say", "你好"],
+        &["--dir", "a-file/in", "say", "你好"],
+        &["export", "."],
+        &["export", "a-file"],
+        &["delete", "default"],
+        &["serve", "--listen", serving.address()],
+    ];
+    for line in lines {
+        let told = program.err(&[line, &["--lang", "zh"]].concat());
+        let given = format!("{} {}", line.join(" "), program.folder().display());
+        assert_eq!(foreign(Lang::Zh, &told, &given), None, "{line:?}: {told}");
+    }
+}

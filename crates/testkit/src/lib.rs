@@ -23,7 +23,9 @@ mod stock_client;
 mod text;
 
 pub use clock::VirtualClock;
-pub use command_line::{check_hint, check_names, check_reading, check_wrong_lines};
+pub use command_line::{
+    check_chinese_refusals, check_hint, check_names, check_reading, check_wrong_lines,
+};
 pub use model::{Scripted, ScriptedReply};
 pub use model_server::{ModelAnswer, ModelServer};
 pub use program::{FinishedProgram, Server, TestProgram};

@@ -1,7 +1,7 @@
 //! The program itself: each line runs a process of its own.
 use fugato_testkit::{
-    ModelServer, TestProgram, assert_contains, assert_lacks, check_hint, check_names,
-    check_patience, check_reading, check_stock_client, check_wrong_lines,
+    ModelServer, TestProgram, assert_contains, assert_lacks, check_chinese_refusals, check_hint,
+    check_names, check_patience, check_reading, check_stock_client, check_wrong_lines,
 };
 use planner::exchange::Exchange;
 
@@ -296,4 +296,10 @@ fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
             (&["desk", "set", "exchnge", "a"], &["exchnge", "exchange"]),
         ],
     );
+}
+
+/// What the command line refuses in a Chinese conversation is told in Chinese.
+#[test]
+fn what_the_command_line_refuses_is_told_in_the_language_of_the_person() {
+    check_chinese_refusals(&Folder::new().0);
 }

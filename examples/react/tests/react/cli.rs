@@ -6,8 +6,8 @@ use std::{
 };
 
 use fugato_testkit::{
-    ModelAnswer, ModelServer, TestProgram, assert_contains, assert_lacks, check_hint, check_names,
-    check_patience, check_reading, check_stock_client, check_wrong_lines,
+    ModelAnswer, ModelServer, TestProgram, assert_contains, assert_lacks, check_chinese_refusals,
+    check_hint, check_names, check_patience, check_reading, check_stock_client, check_wrong_lines,
 };
 use serde_json::json;
 
@@ -507,4 +507,10 @@ fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
             (&["--max-steps", "-1"], &["-1"]),
         ],
     );
+}
+
+/// What the command line refuses in a Chinese conversation is told in Chinese.
+#[test]
+fn what_the_command_line_refuses_is_told_in_the_language_of_the_person() {
+    check_chinese_refusals(&program());
 }

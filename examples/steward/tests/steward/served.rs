@@ -3,8 +3,9 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::cli::Lang;
 use fugato_testkit::{
-    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, check_hint, check_names,
-    check_patience, check_reading, check_stock_client, check_wrong_lines, language::foreign,
+    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, check_chinese_refusals,
+    check_hint, check_names, check_patience, check_reading, check_stock_client, check_wrong_lines,
+    language::foreign,
 };
 use serde_json::{Value, json};
 
@@ -867,4 +868,10 @@ fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
         &TestProgram::new(env!("CARGO_BIN_EXE_steward")),
         &[(&["attach"], &["FILES"])],
     );
+}
+
+/// What the command line refuses in a Chinese conversation is told in Chinese.
+#[test]
+fn what_the_command_line_refuses_is_told_in_the_language_of_the_person() {
+    check_chinese_refusals(&TestProgram::new(env!("CARGO_BIN_EXE_steward")));
 }

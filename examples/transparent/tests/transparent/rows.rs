@@ -9,8 +9,9 @@ use std::{
 };
 
 use fugato_testkit::{
-    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, assert_lacks, check_hint,
-    check_names, check_patience, check_reading, check_wrong_lines,
+    ModelAnswer, ModelServer, Server, TestProgram, assert_contains, assert_lacks,
+    check_chinese_refusals, check_hint, check_names, check_patience, check_reading,
+    check_wrong_lines,
 };
 use serde_json::{Value, json};
 
@@ -895,4 +896,10 @@ fn trn_17_reading_commands_work_where_nothing_can_be_written() {
 #[test]
 fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
     check_wrong_lines(&program(), &[]);
+}
+
+/// What the command line refuses in a Chinese conversation is told in Chinese.
+#[test]
+fn what_the_command_line_refuses_is_told_in_the_language_of_the_person() {
+    check_chinese_refusals(&program());
 }

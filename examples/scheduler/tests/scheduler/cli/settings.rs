@@ -1,7 +1,10 @@
 //! Tests that the settings of the command line reach the agent.
 use std::sync::{Arc, Mutex};
 
-use fugato_testkit::{ModelAnswer, ModelServer, assert_contains, assert_lacks, check_wrong_lines};
+use fugato_testkit::{
+    ModelAnswer, ModelServer, assert_contains, assert_lacks, check_chinese_refusals,
+    check_wrong_lines,
+};
 use serde_json::{Value, json};
 
 use super::work::Work;
@@ -146,4 +149,10 @@ fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
             (&["--calendar", "a b"], &["a b", "`_`"]),
         ],
     );
+}
+
+/// What the command line refuses in a Chinese conversation is told in Chinese.
+#[test]
+fn what_the_command_line_refuses_is_told_in_the_language_of_the_person() {
+    check_chinese_refusals(&Work::new());
 }
