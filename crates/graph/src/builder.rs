@@ -1,4 +1,4 @@
-use std::{collections::HashSet, future::Future, marker::PhantomData, sync::Arc, time::Duration};
+use std::{future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
 use fugato_state::{JsonType, Millis, State};
 use serde::Serialize;
@@ -370,18 +370,16 @@ impl<S: State> GraphBuilder<S> {
             .iter()
             .map(|(target, _)| target.clone())
             .collect::<Vec<_>>();
-        let problems = check::check(&self, &names, &guards);
-        if !problems.is_empty() {
-            return Err(BuildError { problems });
-        }
+        let edges = check::check(&self, &names, &guards);
+        let edges = edges.map_err(|problems| BuildError { problems })?;
         for (old, new) in &self.renamed {
             names.alias(old, new);
         }
-        Ok(Graph::new(self.wire(&names)))
+        Ok(Graph::new(self.wire(names, edges)))
     }
 
     /// Turns names into positions. All names have been checked.
-    fn wire(self, names: &Names) -> GraphInner<S> {
+    fn wire(self, names: Names, edges: Vec<Edge>) -> GraphInner<S> {
         let find = |name: &str| names.find(name).unwrap_or(NodeIx(0));
         let end = |name: &str| (name != END).then(|| find(name));
         let guard = self
@@ -393,7 +391,6 @@ impl<S: State> GraphBuilder<S> {
         let labels = labels.into_iter();
         let labels = labels.map(|(node, label)| (find(&node), label)).collect();
         let policies = self.policies;
-        let edges = edges(&self.ways, names, guard.as_ref().map(|(to, _)| *to));
         let mut nodes: Vec<_> = self
             .nodes
             .into_iter()
@@ -450,14 +447,14 @@ impl<S: State> GraphBuilder<S> {
             }
         }
         let start = find(&self.start);
-        let mut picture = crate::draw::mermaid(&edges, names, start, |_| false);
+        let mut picture = crate::draw::mermaid(&edges, &names, start, |_| false);
         for wire in &nodes {
             if let NodeWork::Sub(sub) = &wire.work {
                 picture.push_str(&sub.picture());
             }
         }
         GraphInner {
-            names: Arc::new(names.clone()),
+            names: Arc::new(names),
             nodes,
             start,
             guard,
@@ -484,16 +481,15 @@ pub(crate) fn edges<S: State>(
     names: &Names,
     guard: Option<NodeIx>,
 ) -> Vec<Edge> {
-    let (mut edges, mut seen) = (vec![], HashSet::new());
-    let mut push = |from: &String, to: Option<NodeIx>, kind| {
-        if let Some(from) = names.find(from) {
-            let edge = Edge { from, to, kind };
-            if seen.insert((from, to, kind)) {
-                edges.push(edge);
-            }
-        }
-    };
+    let mut edges = vec![];
     for way in ways {
+        let begin = edges.len();
+        let mut push = |from: &String, to: Option<NodeIx>, kind| {
+            let edge = names.find(from).map(|from| Edge { from, to, kind });
+            // Only a branch can name a target twice.
+            let known = |edge: &Edge| edges.iter().skip(begin).any(|known| known == edge);
+            edges.extend(edge.filter(|edge| kind != EdgeKind::Choice || !known(edge)));
+        };
         match way {
             OutgoingSpec::Edge { from, to } => push(from, names.find(to), EdgeKind::Always),
             OutgoingSpec::Branch { from, to, .. } => {

@@ -97,11 +97,12 @@ pub enum BuildIssue {
     },
 }
 
+/// Returns the edges of a graph without a problem, or all problems.
 pub(crate) fn check<S: State>(
     builder: &GraphBuilder<S>,
     names: &Names,
     guards: &[String],
-) -> Vec<BuildIssue> {
+) -> Result<Vec<Edge>, Vec<BuildIssue>> {
     let mut problems = vec![];
     check_names(builder, &mut problems);
     check_mentions(builder, names, guards, &mut problems);
@@ -110,13 +111,18 @@ pub(crate) fn check<S: State>(
         problems.push(BuildIssue::SeveralGuards);
     }
     // Reachability is defined only when every name is known.
-    if problems.is_empty() {
-        let guard = guards.first().and_then(|guard| names.find(guard));
-        let edges = builder::edges(&builder.ways, names, guard);
-        check_reach(builder, names, &edges, &mut problems);
-        check_end(builder, names, &edges, &mut problems);
+    if !problems.is_empty() {
+        return Err(problems);
     }
-    problems
+    let guard = guards.first().and_then(|guard| names.find(guard));
+    let edges = builder::edges(&builder.ways, names, guard);
+    check_reach(builder, names, &edges, &mut problems);
+    check_end(builder, &edges, &mut problems);
+    if problems.is_empty() {
+        Ok(edges)
+    } else {
+        Err(problems)
+    }
 }
 
 fn check_names<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<BuildIssue>) {
@@ -154,46 +160,44 @@ fn check_mentions<S: State>(
     guards: &[String],
     problems: &mut Vec<BuildIssue>,
 ) {
-    let mut known = |place: String, name: &String, end_allowed: bool| {
+    let mut known = |place: &dyn Fn() -> String, name: &String, end_allowed: bool| {
         if !(end_allowed && name == END) && names.find(name).is_none() {
-            problems.push(BuildIssue::UnknownNode {
-                place,
-                name: name.clone(),
-            });
+            let (place, name) = (place(), name.clone());
+            problems.push(BuildIssue::UnknownNode { place, name });
         }
     };
-    known("the start".into(), &builder.start, false);
+    known(&|| "the start".into(), &builder.start, false);
     for (node, label) in &builder.labels {
-        known(format!("the label {label:?}"), node, false);
+        known(&|| format!("the label {label:?}"), node, false);
     }
     for guard in guards {
-        known("the guard".into(), guard, false);
+        known(&|| "the guard".into(), guard, false);
     }
     for way in &builder.ways {
         match way {
             OutgoingSpec::Edge { from, to } => {
-                let place = format!("the edge from {from:?} to {to:?}");
-                known(place.clone(), from, false);
-                known(place, to, true);
+                let place = || format!("the edge from {from:?} to {to:?}");
+                known(&place, from, false);
+                known(&place, to, true);
             }
             OutgoingSpec::Branch { from, to, .. } => {
-                let place = format!("the branch after {from:?}");
-                known(place.clone(), from, false);
+                let place = || format!("the branch after {from:?}");
+                known(&place, from, false);
                 for to in to {
-                    known(place.clone(), to, true);
+                    known(&place, to, true);
                 }
             }
             OutgoingSpec::Scatter { from, to, .. } => {
-                let place = format!("the scatter after {from:?}");
-                known(place.clone(), from, false);
-                known(place, to, false);
+                let place = || format!("the scatter after {from:?}");
+                known(&place, from, false);
+                known(&place, to, false);
             }
             OutgoingSpec::Join { from, to } => {
-                let place = format!("the join into {to:?}");
+                let place = || format!("the join into {to:?}");
                 for from in from {
-                    known(place.clone(), from, false);
+                    known(&place, from, false);
                 }
-                known(place, to, false);
+                known(&place, to, false);
             }
         }
     }
@@ -300,72 +304,98 @@ fn check_reach<S: State>(
     edges: &[Edge],
     problems: &mut Vec<BuildIssue>,
 ) {
-    let mut leaving: HashMap<NodeIx, Vec<&Edge>> = HashMap::new();
-    let mut missing: HashMap<NodeIx, usize> = HashMap::new();
+    let mut leaving = vec![vec![]; names.len()];
+    let mut missing = vec![0_usize; names.len()];
     for edge in edges {
-        leaving.entry(edge.from).or_default().push(edge);
-        if let (EdgeKind::Join, Some(to)) = (edge.kind, edge.to) {
-            *missing.entry(to).or_default() += 1;
+        if let Some(leaving) = leaving.get_mut(edge.from.at()) {
+            leaving.push(edge);
+        }
+        if let (EdgeKind::Join, Some(to)) = (edge.kind, edge.to)
+            && let Some(missing) = missing.get_mut(to.at())
+        {
+            *missing += 1;
         }
     }
-    let mut reached: HashSet<NodeIx> = names.find(&builder.start).into_iter().collect();
-    let mut next: Vec<NodeIx> = reached.iter().copied().collect();
+    let mut reached = Marks::new(names.len());
+    let mut next: Vec<NodeIx> = names.find(&builder.start).into_iter().collect();
+    for start in &next {
+        reached.add(*start);
+    }
     while let Some(from) = next.pop() {
-        for edge in leaving.get(&from).into_iter().flatten() {
+        for edge in leaving.get(from.at()).into_iter().flatten() {
             let Some(to) = edge.to else { continue };
             if edge.kind == EdgeKind::Join
-                && let Some(missing) = missing.get_mut(&to)
+                && let Some(missing) = missing.get_mut(to.at())
             {
                 *missing -= 1;
                 if *missing > 0 {
                     continue;
                 }
             }
-            if reached.insert(to) {
+            if reached.add(to) {
                 next.push(to);
             }
         }
     }
     for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Join) {
-        if let Some(to) = edge.to.filter(|_| !reached.contains(&edge.from)) {
+        if let Some(to) = edge.to.filter(|_| !reached.has(edge.from)) {
             let (join, source_node) = (names.name(to), names.name(edge.from));
             let (join, source_node) = (join.to_string(), source_node.to_string());
             problems.push(BuildIssue::DeadJoin { join, source_node });
         }
     }
-    for (name, _) in &builder.nodes {
-        if names.find(name).is_some_and(|ix| !reached.contains(&ix)) {
-            problems.push(BuildIssue::Unreachable(name.clone()));
-        }
-    }
+    let unreached = reached.others(builder).into_iter();
+    problems.extend(unreached.map(BuildIssue::Unreachable));
 }
 
 /// Checks that from every node some way leads to END: a run on a cycle without one would end at
 /// its step limit.
-fn check_end<S: State>(
-    builder: &GraphBuilder<S>,
-    names: &Names,
-    edges: &[Edge],
-    problems: &mut Vec<BuildIssue>,
-) {
-    let mut before: HashMap<NodeIx, Vec<NodeIx>> = HashMap::new();
+fn check_end<S: State>(builder: &GraphBuilder<S>, edges: &[Edge], problems: &mut Vec<BuildIssue>) {
+    let mut before = vec![vec![]; builder.nodes.len()];
     let mut next: Vec<NodeIx> = vec![];
     for edge in edges {
         match edge.to {
-            Some(to) => before.entry(to).or_default().push(edge.from),
+            Some(to) => before
+                .get_mut(to.at())
+                .into_iter()
+                .for_each(|before| before.push(edge.from)),
             None => next.push(edge.from),
         }
     }
-    let mut ends: HashSet<NodeIx> = HashSet::new();
+    let mut ends = Marks::new(builder.nodes.len());
     while let Some(node) = next.pop() {
-        if ends.insert(node) {
-            next.extend(before.get(&node).into_iter().flatten());
+        if ends.add(node) {
+            next.extend(before.get(node.at()).into_iter().flatten());
         }
     }
-    let endless = |name: &&String| names.find(name).is_some_and(|ix| !ends.contains(&ix));
-    let nodes = builder.nodes.iter().map(|(name, _)| name);
-    let endless: Vec<_> = nodes.filter(endless).cloned().collect();
+    let endless = ends.others(builder);
     if !endless.is_empty() {
         problems.push(BuildIssue::Endless(endless));
+    }
+}
+
+/// A set of nodes.
+struct Marks(Vec<bool>);
+
+impl Marks {
+    fn new(nodes: usize) -> Self {
+        Self(vec![false; nodes])
+    }
+
+    fn has(&self, node: NodeIx) -> bool {
+        self.0.get(node.at()).is_some_and(|marked| *marked)
+    }
+
+    /// Adds a node; returns false if it was there.
+    fn add(&mut self, node: NodeIx) -> bool {
+        let marked = self.0.get_mut(node.at());
+        marked.is_some_and(|marked| !std::mem::replace(marked, true))
+    }
+
+    /// Returns the names of the other nodes. Nodes have the positions of their names.
+    fn others<S: State>(&self, builder: &GraphBuilder<S>) -> Vec<String> {
+        let marked = self.0.iter().zip(&builder.nodes);
+        let others = marked.filter(|(marked, _)| !**marked);
+        others.map(|(_, (name, _))| name.clone()).collect()
     }
 }
