@@ -101,7 +101,7 @@ async fn an_evening_of_a_program_that_is_killed_asks_once_and_repairs_once() {
     let work = Work::new();
     let now = Zoned::now().with_time_zone(TimeZone::UTC);
     let mut schedule = agreed();
-    schedule.window = Window::starting(now.date().checked_sub(2.days()).unwrap(), 14);
+    schedule.window = Window::starting(now.date().checked_sub(1.day()).unwrap(), 14);
     work.begin_with("home", schedule).await;
     let before = lying(&work).await;
     let (server, at) = before_evening(&work);
