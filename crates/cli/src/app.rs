@@ -1,15 +1,10 @@
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-    time::Duration,
-};
+mod stores;
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use fugato_axum::{Agent as _, Caller, Page};
 use fugato_graph::BoxError;
-use fugato_llm::ChatModel;
-use fugato_state::{ThreadId, say};
-use fugato_store::InterceptedLog;
+use fugato_state::ThreadId;
 
 use crate::{
     ChatSession, CliCommand, CliError, Flags, IntoService, Lang, Resources, Terminal,
@@ -17,17 +12,15 @@ use crate::{
     archive::{self, Archive},
     backup::Backup,
     check,
-    copy::{self, Copies},
+    copy::Copies,
     flags::PEOPLE,
-    inspect, model, observe,
-    people::{self, PeopleFile, PersonUsage, TokenLimit},
+    inspect, observe, people,
     retention::{keep_retiring, retire},
     serve::ServeOptions,
     signals,
-    store::{self, Store},
+    store::Store,
     terminal::ToolWords,
     thread_name, threads, trace,
-    whole::WholeRemoval,
 };
 
 /// An agent program: its name, its flags, and its own parts.
@@ -325,68 +318,6 @@ impl App {
         }
     }
 
-    /// Opens the store and the model that the flags name, for a thread that goes on or begins.
-    pub async fn open(&self) -> Result<Resources, BoxError> {
-        let (address, folder) = self.places()?;
-        let store = store::open(&address, &folder, true).await?;
-        let store = store.ok_or_else(|| {
-            CliError::new(say!(
-                "a log is made if there is none",
-                "没有日志时会新建一个"
-            ))
-        })?;
-        self.opened(store, false)
-    }
-
-    /// Opens the store that the flags name, only to read; where nothing can be written, a copy of
-    /// it, which is there as long as the program. There must be one.
-    pub async fn open_to_read(&self) -> Result<Resources, BoxError> {
-        let (address, _) = self.places()?;
-        let path = store::file(&address)?.filter(|path| path.exists());
-        if let Some(path) = path {
-            let (store, copy) = copy::open_to_read(path)?;
-            self.copies.extend(copy);
-            return self.opened(store, true);
-        }
-        self.open_existing().await
-    }
-
-    /// Returns the path at which a command that only reads can open a database of the program: where
-    /// nothing can be written, it is that of a copy, which is there as long as the program. There need
-    /// be none.
-    ///
-    /// # Errors
-    /// Names the file if it cannot be read.
-    pub fn to_read(&self, path: &Path) -> Result<PathBuf, BoxError> {
-        let (path, copy) = copy::to_read(path)?;
-        self.copies.extend(copy);
-        Ok(path)
-    }
-
-    /// Opens the store that the flags name for a command that begins no run. There must be one.
-    async fn open_existing(&self) -> Result<Resources, BoxError> {
-        let Some(store) = self.stored().await? else {
-            let (name, folder) = (&self.name, self.flags.folder(&self.name));
-            return Err(CliError::new(say!(
-                "there are no conversations in {}; `{name}` begins one",
-                "{} 中没有会话；用 `{name}` 开始一个",
-                folder.display()
-            ))
-            .into());
-        };
-        self.opened(store, true)
-    }
-
-    async fn stored(&self) -> Result<Option<Store>, BoxError> {
-        let (address, folder) = self.places()?;
-        store::open(&address, &folder, false).await
-    }
-
-    fn places(&self) -> Result<(String, PathBuf), CliError> {
-        let folder = self.flags.folder(&self.name);
-        Ok((self.flags.log(&folder)?, folder))
-    }
-
     /// Returns the file of the people whom the program serves.
     fn people(&self) -> PathBuf {
         let folder = self.flags.common_folder(&self.name);
@@ -407,48 +338,6 @@ impl App {
             Some(person) => Caller::default().user(person),
             None => Caller::default(),
         }
-    }
-
-    fn opened(&self, store: Store, reads: bool) -> Result<Resources, BoxError> {
-        let model = if reads {
-            None
-        } else {
-            model::open(&self.flags)?
-        };
-        let (dir, docs) = (self.flags.folder(&self.name), store.docs);
-        let usage = match &self.flags.person {
-            None => None,
-            Some(person) => {
-                let people = PeopleFile::read(&self.people())?;
-                let limits = people.limits.get(person).copied().unwrap_or_default();
-                Some(PersonUsage::new(limits, dir.clone(), docs.clone()))
-            }
-        };
-        let model = match (model, &usage) {
-            (Some(model), Some(usage)) if usage.limits.tokens_a_day.is_some() => {
-                Some(Arc::new(TokenLimit::new(model, usage.clone())) as Arc<dyn ChatModel>)
-            }
-            (model, _) => model,
-        };
-        Ok(Resources {
-            store: Arc::new(InterceptedLog::new(
-                store.log,
-                WholeRemoval((self.belongings)(&self.flags)),
-            )),
-            docs,
-            models: self.flags.model_names(),
-            model,
-            dir,
-            thread: self.thread()?,
-            lang: self.flags.lang,
-            flags: self.flags.clone(),
-            limits: usage.as_ref().map(|usage| usage.limits).unwrap_or_default(),
-            usage,
-            reads,
-            at_terminal: true,
-            program: self.name.clone(),
-            keep_finished: self.flags.keep_finished,
-        })
     }
 
     fn thread(&self) -> Result<ThreadId, BoxError> {

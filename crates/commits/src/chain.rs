@@ -1,4 +1,6 @@
 //! The objects of one thread as a chain: finding its end, and creating the next one.
+mod objects;
+
 use std::{
     collections::HashMap,
     sync::{
@@ -11,8 +13,10 @@ use std::{
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::StoreErrorKind;
 use futures::TryStreamExt as _;
-use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, path::Path};
+use object_store::{ObjectStore, ObjectStoreExt as _};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
+
+pub(crate) use objects::FoundObject;
 
 use crate::{
     CommitLogOptions,
@@ -130,14 +134,6 @@ pub(crate) struct Turn<'a> {
     /// The position of the object that the request would write.
     pub(crate) next: Position,
     pub(crate) now: Millis,
-}
-
-/// An object as it was found.
-pub(crate) enum Found {
-    Missing,
-    /// Its content went with its thread.
-    Blank,
-    Whole(Box<Object>),
 }
 
 impl Chain {
@@ -273,66 +269,13 @@ impl Chain {
         if !created && let Some(marker) = marker {
             // Another object has its ordinal. Unless that one counts on the same marker, none ever
             // does.
-            if let Found::Whole(other) = self.get(&key.object(next)).await?
+            if let FoundObject::Whole(other) = self.get(&key.object(next)).await?
                 && other.state.marker != Some(marker)
             {
                 self.delete_quietly(&marker.path(key)).await;
             }
         }
         Ok(created)
-    }
-
-    /// Creates an object. Returns false if another one is there.
-    ///
-    /// A client that repeats a request meets its own object, and some servers say that there is one
-    /// where nothing is. So that answer is a question, which reading settles.
-    pub(crate) async fn create(
-        &self,
-        path: &Path,
-        bytes: Vec<u8>,
-        id: u128,
-    ) -> Result<bool, Fault> {
-        let payload = PutPayload::from(bytes);
-        for tries in 0..TRIES {
-            let put = self
-                .store
-                .put_opts(path, payload.clone(), PutMode::Create.into());
-            match put.await {
-                Ok(_) => return Ok(true),
-                Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-            match self.get(path).await? {
-                Found::Whole(object) => return Ok(object.id == id),
-                Found::Blank => return Ok(false),
-                Found::Missing => tokio::time::sleep(PAUSE * 2_u32.pow(tries)).await,
-            }
-        }
-        Err(StoreErrorKind::Unavailable.into())
-    }
-
-    /// Reads an object.
-    pub(crate) async fn get(&self, path: &Path) -> Result<Found, Fault> {
-        let bytes = match self.store.get(path).await {
-            Ok(found) => found.bytes().await?,
-            Err(Error::NotFound { .. }) => return Ok(Found::Missing),
-            Err(error) => return Err(error.into()),
-        };
-        if bytes.is_empty() {
-            return Ok(Found::Blank);
-        }
-        let object = Object::decode(&bytes)?;
-        self.seen.fetch_max(object.time, Ordering::Relaxed);
-        Ok(Found::Whole(Box::new(object)))
-    }
-
-    /// Removes an object that is not needed; one that stays costs a look.
-    pub(crate) async fn delete_quietly(&self, path: &Path) {
-        if let Err(error) = self.store.delete(path).await
-            && !matches!(error, Error::NotFound { .. })
-        {
-            tracing::debug!(%path, %error, "an object that is not needed stays");
-        }
     }
 
     fn slot(&self, key: &ThreadKey) -> Arc<Slot> {
@@ -387,7 +330,7 @@ impl Chain {
         loop {
             let since = self.moment();
             match self.get(&key.object(at)).await? {
-                Found::Whole(object) => {
+                FoundObject::Whole(object) => {
                     known = Known {
                         at: Some(at),
                         thread: Some(object.thread),
@@ -396,10 +339,10 @@ impl Chain {
                     };
                     (at, is_blank) = (known.next(), false);
                 }
-                Found::Blank => (at, is_blank) = (at.next(), true),
+                FoundObject::Blank => (at, is_blank) = (at.next(), true),
                 // The object that ends a removed thread comes after the blank ones.
-                Found::Missing if is_blank || self.is_outdated(&known) => return Ok(None),
-                Found::Missing => {
+                FoundObject::Missing if is_blank || self.is_outdated(&known) => return Ok(None),
+                FoundObject::Missing => {
                     known.since = since;
                     return Ok(Some(known));
                 }
@@ -422,13 +365,13 @@ impl Chain {
             };
             loop {
                 match self.get(&key.object(at)).await? {
-                    Found::Whole(object) => {
+                    FoundObject::Whole(object) => {
                         near.at = Some(at);
                         (near.thread, near.state) = (Some(object.thread), object.state);
                         return Ok(near);
                     }
-                    Found::Blank => at = at.next(),
-                    Found::Missing => break,
+                    FoundObject::Blank => at = at.next(),
+                    FoundObject::Missing => break,
                 }
             }
             tokio::time::sleep(PAUSE * 2_u32.pow(tries)).await;

@@ -9,7 +9,7 @@ use fugato_store::{
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::{
-    chain::{Chain, Found, Known},
+    chain::{Chain, FoundObject, Known},
     error::Fault,
     layout::{Position, ThreadKey},
     object::Object,
@@ -106,8 +106,8 @@ impl CommitLog {
         at: Position,
     ) -> Result<Option<Box<Object>>, Fault> {
         match self.chain.get(&key.object(at)).await? {
-            Found::Whole(object) => Ok(Some(object)),
-            Found::Missing | Found::Blank => Ok(None),
+            FoundObject::Whole(object) => Ok(Some(object)),
+            FoundObject::Missing | FoundObject::Blank => Ok(None),
         }
     }
 }

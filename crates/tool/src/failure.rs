@@ -19,7 +19,7 @@ pub struct ToolFailure {
     pub blocked: bool,
     /// The text, for people and for the model.
     pub text: String,
-    /// What the model alone is told behind it, such as the tool that helps on.
+    /// Advice behind it for the model alone, such as the tool that helps on.
     pub advice: Option<Box<str>>,
     /// The data for programs.
     pub data: Value,

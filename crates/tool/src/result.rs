@@ -13,7 +13,7 @@ pub const SUMMARY_CHARS: usize = 48;
 pub struct ToolOutput<U = ()> {
     /// The text, for people and for the model.
     pub text: String,
-    /// What the model alone is told behind it, such as how it gets more.
+    /// Advice behind it for the model alone, such as how it gets more.
     pub advice: Option<String>,
     /// A short line for people; made of the first line of the text if absent.
     pub summary: Option<String>,

@@ -509,7 +509,7 @@ fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
     );
 }
 
-/// What the command line refuses in a Chinese conversation is told in Chinese.
+/// Refusals of the command line are in Chinese in a Chinese conversation.
 #[test]
 fn what_the_command_line_refuses_is_told_in_the_language_of_the_person() {
     check_chinese_refusals(&program());

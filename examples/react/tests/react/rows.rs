@@ -275,7 +275,7 @@ fn rct_8_a_lie_and_a_cut_answer_are_marked_by_the_program() {
     }
 }
 
-/// What was called before a run stopped is told as people call it.
+/// A run that stopped names the tools that it called as people do.
 #[test]
 fn rct_w6_a_run_that_stops_names_its_steps_as_people_do() {
     for (words, stopped, steps) in [
@@ -308,7 +308,7 @@ fn rct_w6_a_run_that_stops_names_its_steps_as_people_do() {
     }
 }
 
-/// What a result tells a model to do is no advice for a person without one.
+/// A person without a model is not told a result's advice for one.
 #[test]
 fn rct_6_a_result_that_is_read_out_has_no_words_for_a_model() {
     let program = program();

@@ -187,7 +187,7 @@ async fn trn_8_a_job_that_is_cancelled_while_another_runs_does_not_run() -> Test
     is_gone(&stage, &thread).await
 }
 
-/// Who agreed to a job agreed to its notification, and to nothing else: it cancels no job by itself.
+/// The consent to a job covers its notification and nothing else: it cancels no job by itself.
 #[tokio::test]
 async fn trn_8_a_job_asks_before_it_cancels_another_one() -> TestResult {
     let (stage, job, thread) = made(HALF_PAST, "stretch").await?;
