@@ -1,6 +1,7 @@
 //! The cards that were shown, the consents to them, and the check of writes against both.
 use std::collections::{BTreeMap, BTreeSet};
 
+use fugato_state::InterruptId;
 use serde_json::Value;
 
 use super::cards::{Card, ShownCard, has_word};
@@ -85,9 +86,12 @@ impl Book {
         body: &str,
         shown: &[ShownCard],
     ) -> Option<String> {
+        // A shown card may have the code of another one, too.
+        let codes = shown.iter().map(|(id, ..)| InterruptId::from(id.as_str()));
+        let codes: Vec<String> = codes.map(|id| id.code()).collect();
         let here = self.cards.values().filter(|it| it.thread == thread);
-        let hidden = here.filter(|it| shown.iter().all(|(id, ..)| *id != it.id));
-        let told = hidden.map(Card::code).filter(|code| has_word(body, code));
+        let hidden = here.map(Card::code).filter(|code| !codes.contains(code));
+        let told = hidden.filter(|code| has_word(body, code));
         let mut unheard = told.filter(|code| self.heard.iter().all(|words| !has_word(words, code)));
         unheard.next()
     }
@@ -166,5 +170,19 @@ mod tests {
         let card = |content: &str| ("act~1.aa".to_owned(), None, json!(content));
         assert_eq!(book.deliver(("bob", "t1"), card("one")), Ok(()));
         assert!(book.deliver(("bob", "t1"), card("two")).is_err());
+    }
+
+    /// There are some thousands of codes, so that two cards of a thread may have the same one.
+    #[test]
+    fn a_code_that_a_shown_card_has_too_is_not_told_without_it() {
+        let mut book = book();
+        let code = InterruptId::from("act~1.aa").code();
+        let mut ids = (0..).map(|number: u32| format!("act~2.{number}"));
+        let same = ids.find(|id| InterruptId::from(id.as_str()).code() == code);
+        let body = format!("To agree, reply: yes {code}.");
+        let other = (same.expect("there is one"), None, json!("two"));
+        assert_eq!(book.deliver(("ann", "t1"), other.clone()), Ok(()));
+        assert_eq!(book.told_without_a_card("t1", &body, &[other]), None);
+        assert_eq!(book.told_without_a_card("t1", &body, &[]), Some(code));
     }
 }
