@@ -4,7 +4,7 @@ use std::{
 };
 
 use clap::{
-    Parser,
+    Command, Parser,
     error::{ContextKind, Error, ErrorKind},
 };
 use fugato_state::say;
@@ -18,7 +18,7 @@ use crate::{Lang, flags::spoken};
 pub fn parse<P: Parser>() -> P {
     let line: Vec<OsString> = std::env::args_os().collect();
     let lang = spoken(named(&line));
-    lang.scope(|| match P::try_parse_from(line) {
+    lang.scope(|| match read::<P>(line) {
         Ok(args) => args,
         Err(error) => match told(&error) {
             Some(text) => {
@@ -29,6 +29,20 @@ pub fn parse<P: Parser>() -> P {
             None => error.exit(),
         },
     })
+}
+
+/// Reads a line. A command without the one that must follow it is an error like others, which says
+/// what is missing, and no page of help.
+fn read<P: Parser>(line: Vec<OsString>) -> Result<P, Error> {
+    let mut command = without_help(P::command());
+    let mut matches = command.try_get_matches_from_mut(line)?;
+    P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+fn without_help(command: Command) -> Command {
+    command
+        .arg_required_else_help(false)
+        .mut_subcommands(without_help)
 }
 
 /// Returns the language that a line names, whatever else is wrong with it.

@@ -119,7 +119,7 @@ pub fn check_reading(program: &TestProgram, words: &str, more: &[&[&str]]) {
 }
 
 /// Lines that no program takes, with what their error has to name: what is wrong, and what is allowed.
-const WRONG: [(&[&str], &[&str]); 18] = [
+const WRONG: [(&[&str], &[&str]); 19] = [
     (&["--bogus"], &["--bogus"]),
     (&["frobnicate"], &["frobnicate"]),
     (&["thread"], &["thread", "threads"]),
@@ -132,6 +132,7 @@ const WRONG: [(&[&str], &[&str]); 18] = [
     (&["--keep-finished", "2w"], &["2w", "forever", "2h"]),
     (&["--person", "../x"], &["../x", "ada@acme"]),
     (&["--typing", "--typing"], &["--typing"]),
+    (&["people"], &["people", "add", "list"]),
     (&["show"], &["SEQ"]),
     (&["show", "first"], &["first", "SEQ"]),
     (&["serve", "--listen", "here"], &["here", "127.0.0.1:8080"]),

@@ -45,6 +45,27 @@ pub struct Attachment {
     pub digest: String,
 }
 
+/// The words that stand directly before the name of a file in Chinese, which has no spaces.
+const BEFORE: &str = "用 拿 凭 附上 附件 附件是 加 加上 添加 补上 上传 提交 换成 改成 删掉 去掉 不要 别用 和 及 与 跟 是 为 有 了 元 块 日 号";
+
+/// Returns true if words name a file: its name stands for itself, or behind a word that is no part of
+/// a name, such as 用小票.pdf; 酒店小票.pdf is another file.
+pub(crate) fn is_named(words: &str, file: &str) -> bool {
+    let is_apart = |(at, _): (usize, &str)| {
+        let before = words.get(..at).unwrap_or_default();
+        let last = before.chars().next_back();
+        last.is_none_or(|c| !c.is_alphanumeric() && !"_-.".contains(c))
+            || BEFORE.split(' ').any(|word| before.ends_with(word))
+    };
+    words.match_indices(file).any(is_apart)
+}
+
+/// Returns the uploaded file that a name read from words means.
+pub(crate) fn meant<'f>(files: impl Iterator<Item = &'f str>, name: &str) -> Option<&'f str> {
+    let is_meant = |file: &&str| name.ends_with(file) && is_named(name, file);
+    files.filter(is_meant).max_by_key(|file| file.len())
+}
+
 impl Attachment {
     /// Returns its name, its size and the path at which its owner fetches it, for a person.
     pub fn shown(&self) -> String {

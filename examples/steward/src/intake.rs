@@ -14,7 +14,7 @@ use crate::{
     action::{self, WHITELIST},
     bounds::out_of_bounds,
     deps::Deps,
-    files::Attachment,
+    files::{self, Attachment},
     form::FormKind,
     ledger::unknown,
     read::DocumentQuestion,
@@ -87,12 +87,7 @@ async fn asides(deps: &Deps, state: &Steward) -> Result<Option<String>, BoxError
 fn set_aside(deps: &Deps, state: &Steward, words: &str, files: &[Attachment]) -> Vec<String> {
     let request = state.request.as_ref();
     let beside = request.map_or(&[][..], |request| &request.beside.attachments);
-    let is_within = |(at, _): (usize, &str)| {
-        let before = words.get(..at).and_then(|it| it.chars().next_back());
-        before.is_some_and(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
-    };
-    let in_words = |name: &str| words.match_indices(name).any(|it| !is_within(it));
-    let is_named = |name: &String| in_words(name) || beside.contains(name);
+    let is_named = |name: &String| files::is_named(words, name) || beside.contains(name);
     // A name without a file is no reason to take another file.
     let names_some =
         !deps.desk.named_files(words).is_empty() || files.iter().any(|file| is_named(&file.name));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     action,
-    files::KeptFile,
+    files::{self, KeptFile},
     ledger::{Document, DocumentStatus, Documents},
     read::{DocumentQuestion, document_ids},
     service::RuleData,
@@ -40,9 +40,9 @@ fn lacking_files(desk: &RuleData, state: &Steward) -> Vec<String> {
     if form.is_none_or(|form| form.field("attachments").is_none()) {
         return vec![];
     }
-    let is_file = |name: &String| state.files.iter().any(|file| file.name == *name);
+    let there = state.files.iter().map(|file| file.name.as_str());
     let mut named = desk.named_files(&state.message);
-    named.retain(|name| !is_file(name));
+    named.retain(|name| files::meant(there.clone(), name).is_none());
     named
 }
 

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use crate::{
     deps::Deps,
+    files,
     form::{FormKind, Forms},
     ledger::{Document, DocumentStatus, Documents},
     read::{Clause, DocumentQuestion, RuleReader, UNSURE, document_ids},
@@ -284,11 +285,16 @@ impl Situation {
 
     /// Returns fields whose attachments are files that were uploaded: a name alone is none.
     pub(crate) fn real(&self, mut fields: Fields) -> Fields {
-        if let Some(Value::Array(names)) = fields.get_mut("attachments") {
-            let is_file = |name: &Value| self.files.iter().any(|file| name == file);
-            names.retain(is_file);
+        if fields.contains_key("attachments") {
+            let there = || self.files.iter().map(String::as_str);
+            let names = form::strings(fields.get("attachments"));
+            let names: Vec<_> = names
+                .filter_map(|name| files::meant(there(), name))
+                .collect();
             if names.is_empty() {
                 fields.remove("attachments");
+            } else {
+                fields.insert("attachments".into(), names.into());
             }
         }
         fields

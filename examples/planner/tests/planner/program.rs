@@ -292,6 +292,7 @@ fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
         &Folder::new().0,
         &[
             (&["--manner", "x"], &["x", "next-batch"]),
+            (&["desk"], &["desk", "show", "pay"]),
             (&["desk", "pay", "BTC", "much"], &["much", "0.25"]),
             (&["desk", "set", "exchnge", "a"], &["exchnge", "exchange"]),
         ],
