@@ -75,12 +75,8 @@ impl<S: Sync> JobTools<S> {
     fn line(&self, job: &Job) -> String {
         let clock = self.jobs.clock();
         let (due, again) = (clock.shown(job.due), job.again(clock));
-        say!(
-            "{} ({due}, {again}): {}",
-            "{}（{due}，{again}）：{}",
-            job.id,
-            job.wish.task
-        )
+        let task = &job.wish.task;
+        say!("{due} ({again}): {task}", "{due}（{again}）：{task}")
     }
 }
 
@@ -108,6 +104,13 @@ impl Job {
         card.labels.insert("id".to_owned(), task);
         card
     }
+}
+
+/// Returns the names of jobs, which a model calls them by and people need not read.
+fn ids<'j>(jobs: impl IntoIterator<Item = &'j Job>) -> String {
+    let ids: Vec<&str> = jobs.into_iter().map(|job| job.id.as_str()).collect();
+    let ids = ids.join(", ");
+    say!("ids, in this order: {ids}", "按此顺序的 id：{ids}")
 }
 
 struct Create<S>(JobTools<S>);
@@ -214,11 +217,11 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
         let data = json!({ "job": job });
         let line = tools.line(&job);
         let by = say!(
-            "It is done while this program runs, as it does to serve or in a chat; a time that is missed meanwhile is made up for at its next start.",
-            "在程序运行（serve 或对话）时执行；期间错过的时间，下次启动时补上。"
+            "This needs the program to run then (serve or chat); what it misses while it does not run is made up for at its next start.",
+            "到时需要程序在运行（serve 或对话）；没有运行时错过的，下次启动时补上。"
         );
-        let output = ToolOutput::new(format!("{line}\n{by}"));
-        Ok(output.summary(job.id).data(data))
+        let output = ToolOutput::new(format!("{line}\n{by}")).summary(line);
+        Ok(output.advice(ids([&job])).data(data))
     }
 }
 
@@ -250,7 +253,12 @@ impl<S: Sync, U> Tool<S, U> for List<S> {
         } else {
             lines.join("\n")
         };
-        Ok(ToolOutput::new(text).data(json!({ "jobs": jobs })))
+        let output = ToolOutput::new(text).data(json!({ "jobs": jobs }));
+        Ok(if jobs.is_empty() {
+            output
+        } else {
+            output.advice(ids(&jobs))
+        })
     }
 }
 
@@ -278,9 +286,9 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
         let mut jobs = tools.jobs.list(&thread).await?.into_iter();
         let job = jobs.find(|job| job.id == id);
         if tools.jobs.cancel(&thread, &id).await? {
-            let line = job.map_or_else(|| id.clone(), |job| tools.line(&job));
+            let line = job.map_or(id, |job| tools.line(&job));
             let text = say!("cancelled: {line}", "已取消：{line}");
-            return Ok(ToolOutput::new(text).summary(id));
+            return Ok(ToolOutput::new(text).summary(line));
         }
         let advice = say!(
             "list_cron_jobs tells which there are",

@@ -37,6 +37,64 @@ impl CronSchedule {
     }
 }
 
+/// The longest text in characters whose time is looked for at each place.
+const LONGEST: usize = 200;
+
+/// Returns a text without the words at its beginning or its end that name its time and nothing else:
+/// what is to be done, so that "tomorrow" is not said again when it is due.
+///
+/// ```
+/// use fugato_text::{CronSchedule, untimed};
+///
+/// let now = "2026-03-02T12:00+08:00[Asia/Shanghai]".parse()?;
+/// assert_eq!(untimed("call Bert at the office tomorrow at 6pm", &now), "call Bert at the office");
+/// assert_eq!(untimed("明天下午3点开会", &now), "开会");
+/// # Ok::<(), jiff::Error>(())
+/// ```
+pub fn untimed<'t>(text: &'t str, now: &Zoned) -> &'t str {
+    // Of a time that has passed today the same words name tomorrow's.
+    let (Ok(now), true) = (now.start_of_day(), text.chars().count() <= LONGEST) else {
+        return text;
+    };
+    let Some(whole) = CronSchedule::of(text, &now) else {
+        return text;
+    };
+    let is_same = |part: Option<&str>| {
+        part.is_some_and(|part| CronSchedule::of(part, &now).as_ref() == Some(&whole))
+    };
+    // The shortest part that names the same time.
+    let starts = || text.char_indices().map(|(at, _)| at);
+    let mut ends = starts().skip(1).chain([text.len()]);
+    let Some(end) = ends.find(|end| is_same(text.get(..*end))) else {
+        return text;
+    };
+    let begins = starts().take_while(|at| *at < end);
+    let begin = begins.filter(|at| is_same(text.get(*at..end))).last();
+    let (before, behind) = (text.get(..begin.unwrap_or(0)), text.get(end..));
+    let is_word = |c: char| c.is_ascii_alphanumeric();
+    let mark = |c: char| c.is_whitespace() || "，,。.；;、：:".contains(c);
+    let mut before = before.unwrap_or_default().trim_end_matches(is_word);
+    let is_time = |c: char| is_word(c) || c == ':';
+    let mut behind = behind.unwrap_or_default().trim_start_matches(is_time);
+    for word in ["every", "each", "in", "at", "on", "by", "from"] {
+        let cut = before.trim_end().strip_suffix(word);
+        before = cut.filter(|it| !it.ends_with(is_word)).unwrap_or(before);
+    }
+    for word in ["分", "整", "钟", "左右"] {
+        behind = behind.strip_prefix(word).unwrap_or(behind);
+    }
+    let (before, mut behind) = (before.trim_matches(mark), behind.trim_matches(mark));
+    for word in ["to ", "that "] {
+        behind = behind.strip_prefix(word).unwrap_or(behind);
+    }
+    match (before, behind) {
+        ("", "") => text,
+        ("", behind) => behind,
+        (before, "") => before,
+        _ => text,
+    }
+}
+
 /// Returns the cron fields for the days of the month, the months and the days of the week.
 fn fields(days: &Recurrence) -> String {
     match days {

@@ -1,3 +1,4 @@
+use fugato_state::say;
 use serde_json::Value;
 
 use crate::{SUMMARY_CHARS, ToolSpec, clip};
@@ -6,17 +7,25 @@ use crate::{SUMMARY_CHARS, ToolSpec, clip};
 const MOST: usize = 2;
 
 /// Returns a line of at most 48 characters for a timeline: the first two present arguments that the
-/// tool allows to be shown. A cut is marked by `…`. For agreement there is a
-/// [`ConfirmCard`](crate::ConfirmCard), which leaves nothing out.
+/// tool allows to be shown, by what people call them, if they do. A cut is marked by `…`. For
+/// agreement there is a [`ConfirmCard`](crate::ConfirmCard), which leaves nothing out.
 pub fn preview(spec: &ToolSpec, arguments: &Value) -> String {
+    let (names, values) = (spec.names_of(arguments), spec.labels_of(arguments));
     let shown: Vec<_> = spec
         .preview
         .iter()
         .filter_map(|name| Some((name, arguments.get(name).filter(|value| !value.is_null())?)))
         .take(MOST)
-        .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={}", line(text)),
-            other => format!("{name}={other}"),
+        .map(|(name, value)| {
+            let value = match (values.get(name), value) {
+                (Some(label), _) => label.clone(),
+                (None, Value::String(text)) => line(text),
+                (None, other) => other.to_string(),
+            };
+            match names.get(name) {
+                Some(label) => say!("{label}: {value}", "{label}：{value}"),
+                None => format!("{name}={value}"),
+            }
         })
         .collect();
     clip(&shown.join(", "), SUMMARY_CHARS)
@@ -45,5 +54,7 @@ mod tests {
         assert_eq!(preview(&spec, &json!({ "secret": "x" })), "");
         let lines = json!({ "task_id": "one\ntwo" });
         assert_eq!(preview(&spec, &lines), "task_id=one…");
+        let spec = spec.label("task_id", "item", "事项");
+        assert_eq!(preview(&spec, &arguments), "item: 7, new_slot_start=3");
     }
 }

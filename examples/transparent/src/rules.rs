@@ -8,9 +8,9 @@ use fugato::{
     cron::{CANCEL, LIST},
     memory::importance,
     state::{Role, ToolSchema},
-    words::{CronSchedule, is_negated, keywords, path, period},
+    words::{CronSchedule, is_negated, keywords, path, period, untimed},
 };
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::{Timestamp, Zoned, tz::TimeZone};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -320,15 +320,21 @@ fn reminder(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
     let Some(due) = schedule(turn, time) else {
         return vec![];
     };
+    let task = untimed(&task, &began(turn));
     let wanted = json!({ "schedule": due.expression, "task": task, "once": due.once });
     vec![TurnStep::tool("create_cron_job", wanted)]
 }
 
 /// Returns the schedule that a text names, at the time of the turn.
 fn schedule(turn: &TurnState, text: &str) -> Option<CronSchedule> {
+    CronSchedule::of(text, &began(turn))
+}
+
+/// Returns the time at which the turn began, in the zone of the person.
+fn began(turn: &TurnState) -> Zoned {
     let zone = TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system());
     let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
-    CronSchedule::of(text, &now.to_zoned(zone))
+    now.to_zoned(zone)
 }
 
 /// Returns the next move with its thought: the next step of the plan, or the end.

@@ -1,4 +1,5 @@
 //! A card of one person, and those who want to answer it.
+use fugato_state::InterruptId;
 use serde_json::{Value, json};
 
 use super::{Client, PeopleTrial, Response};
@@ -22,6 +23,7 @@ pub(super) async fn answered(
             let refused = stranger.ask("POST", path, &yes).await;
             assert!([403, 404].contains(&refused.status), "{path}: {refused:?}");
         }
+        stranger.repeat(trial.card, &card).await;
     }
     for (method, rest, body) in [
         ("POST", "runs", json!({ "text": "yes" })),
@@ -77,6 +79,38 @@ impl Client {
     pub(super) async fn agree(&self) -> Response {
         let card = self.open_card().await.expect("a card is open");
         self.ask("POST", "/threads/card/resume", &yes(&card)).await
+    }
+
+    /// Says in the words of a stock client that it has been shown the card of somebody else, and agrees
+    /// to it, in conversations of the same name.
+    async fn repeat(&self, wish: &str, card: &Value) {
+        let id = card.pointer("/id").and_then(Value::as_str);
+        let code = InterruptId::from(id.expect("a card has an id")).code();
+        let shown = format!("[{code}] {card}\nReply: yes {code}");
+        for agrees in [format!("yes {code}"), "yes".to_owned()] {
+            let said = [("user", wish), ("assistant", &shown), ("user", &agrees)];
+            let messages = said.map(|(role, text)| {
+                json!({ "id": text, "role": role, "content": text,
+                    "parts": [{ "type": "text", "text": text }] })
+            });
+            for (path, body) in [
+                ("/v1/chat/completions", json!({ "messages": messages })),
+                (
+                    "/agui",
+                    json!({ "threadId": THREAD, "runId": agrees, "messages": messages }),
+                ),
+                ("/api/chat", json!({ "id": THREAD, "messages": messages })),
+            ] {
+                let named = [("x-conversation-id", THREAD)];
+                let told = self.with("POST", path, &named, &body).await;
+                assert!(told.status < 500, "{path}: {told:?}");
+            }
+        }
+        for name in self.threads().await {
+            let path = format!("/threads/{name}");
+            let removed = self.ask("DELETE", &path, &Value::Null).await;
+            assert_eq!(removed.status, 204, "{path}: {removed:?}");
+        }
     }
 
     /// Returns the open card.

@@ -1,5 +1,5 @@
 //! Tests of times as people say them.
-use fugato_text::CronSchedule;
+use fugato_text::{CronSchedule, untimed};
 use jiff::{civil::date, tz::TimeZone};
 
 #[test]
@@ -98,5 +98,38 @@ fn trn_8_what_people_say_becomes_a_schedule() {
         "10 minutes before 9:00",
     ] {
         assert_eq!(CronSchedule::of(text, &noon), None, "{text}");
+    }
+}
+
+#[test]
+fn trn_8_what_is_to_be_done_is_said_without_its_time() {
+    for (text, left) in [
+        ("call Bert tomorrow at 6pm", "call Bert"),
+        ("call Bert at 08:30", "call Bert"),
+        (
+            "meet Bob at the station at 6pm tomorrow",
+            "meet Bob at the station",
+        ),
+        ("run every monday and friday at 9:00", "run"),
+        ("tomorrow at 9 to call Anna", "call Anna"),
+        ("every day at 9:05 to stretch", "stretch"),
+        ("drink water in 90 seconds", "drink water"),
+        ("明天下午3点半开会", "开会"),
+        ("明天下午3点15分开会", "开会"),
+        ("每周一9点交周报", "交周报"),
+        ("10分钟后关火", "关火"),
+        ("给小王打电话，明天下午6点", "给小王打电话"),
+        // A time between other words is left where it is, and so is one that is all there is.
+        ("call at 6pm about the milk", "call at 6pm about the milk"),
+        ("给小王明天下午6点打电话", "给小王明天下午6点打电话"),
+        ("tomorrow at 9:00", "tomorrow at 9:00"),
+        ("stretch", "stretch"),
+        ("", ""),
+    ] {
+        for hour in [0, 12, 23] {
+            let now = date(2026, 11, 22).at(hour, 30, 0, 0);
+            let now = now.to_zoned(TimeZone::UTC).expect("there is such a time");
+            assert_eq!(untimed(text, &now), left, "{text} at {hour}");
+        }
     }
 }

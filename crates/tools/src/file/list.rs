@@ -144,17 +144,25 @@ fn output<U>(listing: &Listing) -> ToolOutput<U> {
     };
     if listing.cut {
         text.push_str(&say!(
-            "\nThere are more; ask for a folder or a narrower pattern.",
-            "\n还有更多；请指明文件夹，或缩小范围。"
+            "\nThere are more, which are not listed",
+            "\n还有更多，没有列出"
         ));
     }
     let files = listing.found.iter().map(|file| {
         json!({ "path": file.path, "bytes": file.bytes, "changed": file.changed.and_then(seconds), "line": file.line })
     });
     let files: Vec<_> = files.collect();
-    ToolOutput::new(text)
+    let output = ToolOutput::new(text)
         .summary(say!("{} files", "{} 个文件", files.len()))
-        .data(json!({ "files": files, "complete": !listing.cut }))
+        .data(json!({ "files": files, "complete": !listing.cut }));
+    if listing.cut {
+        output.advice(say!(
+            "ask for a folder or a narrower pattern",
+            "请指明文件夹，或缩小范围"
+        ))
+    } else {
+        output
+    }
 }
 
 /// Returns the seconds since the Unix epoch.

@@ -35,8 +35,8 @@ pub enum SandboxError {
     },
     /// A path leads out of the folder.
     #[error("{}", say!(
-        "{path:?} lies outside of the folder; paths are relative to it, and `..` and links must not lead out of it",
-        "{path:?} 在文件夹之外；路径相对于它，`..` 和链接都不能指到外面"
+        "{path:?} lies outside of the folder",
+        "{path:?} 在文件夹之外"
     ))]
     Outside {
         /// The path.
@@ -102,7 +102,10 @@ impl From<SandboxError> for ToolFailure {
     fn from(error: SandboxError) -> Self {
         let text = error.to_string();
         match error {
-            SandboxError::Outside { .. } => Self::blocked(text),
+            SandboxError::Outside { .. } => Self::blocked(text).advice(say!(
+                "paths are relative to it, and `..` and links must not lead out of it",
+                "路径相对于它，`..` 和链接都不能指到外面"
+            )),
             SandboxError::Missing { .. } => {
                 let advice = say!("list_files tells what there is", "list_files 会列出有什么");
                 Self::failed(text).advice(advice)

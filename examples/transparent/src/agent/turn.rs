@@ -108,8 +108,18 @@ pub struct CallRecord {
     pub status: ToolStatus,
     /// The result as the model reads it.
     pub text: String,
+    /// The result as people are told it, if it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
     /// The result as data.
     pub data: Value,
+}
+
+impl CallRecord {
+    /// Returns the result as people are told it.
+    pub fn for_people(&self) -> &str {
+        self.told.as_ref().unwrap_or(&self.text)
+    }
 }
 
 /// A call that is due, or was made and failed.
@@ -205,10 +215,11 @@ impl TurnState {
             Update::Called {
                 status,
                 text,
+                told,
                 data,
                 repairable,
             } => {
-                self.called(status, text, data, repairable);
+                self.called(status, (text, told), data, repairable);
             }
             Update::Repaired { params } => self.repaired(params),
             Update::GaveUp => {
@@ -277,7 +288,13 @@ impl TurnState {
         self.enter(TurnPhase::Think);
     }
 
-    fn called(&mut self, status: ToolStatus, text: String, data: Value, repairable: bool) {
+    fn called(
+        &mut self,
+        status: ToolStatus,
+        (text, told): (String, Option<String>),
+        data: Value,
+        repairable: bool,
+    ) {
         let Some(mut wanted) = self.wanted.take() else {
             return;
         };
@@ -289,6 +306,7 @@ impl TurnState {
             attempt,
             status,
             text,
+            told,
             data,
         });
         if status == ToolStatus::Ok {

@@ -115,6 +115,9 @@ pub enum Update {
         status: ToolStatus,
         /// The result as the model reads it.
         text: String,
+        /// The result as people are told it, if it differs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        told: Option<String>,
         /// The result as data.
         data: Value,
         /// True if the call may be repaired.

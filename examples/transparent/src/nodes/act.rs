@@ -52,6 +52,7 @@ impl Node<AgentState> for Act {
         let done = Update::Called {
             status: result.status,
             text: result.text,
+            told: result.told,
             data: result.data,
             repairable,
         };

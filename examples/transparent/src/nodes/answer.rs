@@ -75,7 +75,8 @@ fn receipts(deps: &Deps, agent: &AgentState) -> RunReport {
     let writes = writes.filter(|made| access(&made.call.name) == Some(Access::Write));
     let writes = writes.map(|made| {
         let (name, arguments) = (&made.call.name, made.call.arguments.clone());
-        ToolUse::new(name, arguments, &made.text).status(made.status)
+        let used = ToolUse::new(name, arguments, &made.text);
+        used.status(made.status).told(made.told.clone())
     });
     let writes: Vec<_> = writes.collect();
     let report = RunReport::of(&writes).remembered(turn.remembered);

@@ -27,15 +27,11 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
     };
     part(lang.pick("I remember:", "记忆里有："), remembered(agent));
     for made in turn.done().filter(|made| is_told(agent, made)) {
-        part(&title(agent, made), vec![made.text.clone()]);
+        part(&title(agent, made), vec![made.for_people().to_owned()]);
     }
-    let failed = turn.failed().map(|made| {
-        format!(
-            "- {}: {}",
-            work(agent, &made.call.name),
-            why(agent, &made.text)
-        )
-    });
+    let failed = turn
+        .failed()
+        .map(|made| format!("- {}: {}", work(agent, &made.call.name), why(agent, made)));
     let skipped = turn.skipped.iter().map(|why| format!("- {why}"));
     part(
         lang.pick("I could not do this:", "没能做到："),
@@ -87,17 +83,14 @@ fn is_told(agent: &AgentState, made: &CallRecord) -> bool {
 }
 
 /// Returns the reason why an action was not done; a declined one is named as such.
-fn why(agent: &AgentState, text: &str) -> String {
-    if fugato::agent::toolbox::is_declined(text) {
+fn why(agent: &AgentState, made: &CallRecord) -> String {
+    if fugato::agent::toolbox::is_declined(&made.text) {
         return agent
             .lang
             .pick("you did not agree", "您没有同意")
             .to_owned();
     }
-    // What follows tells a model which tools and arguments there are.
-    let (own, advice) = text.split_once([';', '；']).unwrap_or((text, ""));
-    let is_advice = advice.contains(['`', '_']);
-    clip(if is_advice { own } else { text }, 300)
+    clip(made.for_people(), 300)
 }
 
 /// Returns what people call the work of a tool; its name if they have no word for it.
@@ -254,7 +247,7 @@ fn no_such_job(agent: &AgentState) -> String {
                 "There is no such reminder. There are:",
                 "没有这样的提醒。现有：",
             );
-            format!("{told}\n{}", made.text)
+            format!("{told}\n{}", made.for_people())
         }
     }
 }

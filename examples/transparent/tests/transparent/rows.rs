@@ -607,12 +607,12 @@ fn trn_8_a_reminder_is_told_in_the_terminal_of_a_chat() {
     for (wish, by, told) in [
         (
             "remind me in 4 seconds to drink water",
-            "It is done while this program runs",
+            "This needs the program to run then",
             "Reminder: drink water",
         ),
         (
             "4秒后提醒我喝水",
-            "在程序运行（serve 或对话）时执行",
+            "到时需要程序在运行（serve 或对话）",
             "提醒：喝水",
         ),
     ] {
@@ -779,7 +779,11 @@ fn trn_8_the_card_of_a_cancellation_says_what_would_not_be_done() {
         for scripted in [false, true] {
             let program = program();
             let made = program.run(&["say", "--yes", wish]).told();
-            let (_, id) = made.split_once("job-").expect("a job");
+            assert!(!made.contains("job-"), "{made}");
+            program.run(&["export", "kept"]);
+            let kept = std::fs::read_to_string(program.path("kept/log.jsonl"));
+            let kept = kept.expect("it is written");
+            let (_, id) = kept.split_once("\"job-").expect("a job");
             let id = format!("job-{}", id.get(..8).expect("an id"));
             let asks = ["--thread", "other", "say", cancel];
             let call = |name: &str, params: Value| use_tool(name, &params);

@@ -40,6 +40,7 @@ fn turn() -> TurnState {
         Update::Called {
             status: ToolStatus::Ok,
             text: "- Documents/plan_v1.md".into(),
+            told: None,
             data: listed,
             repairable: false,
         },

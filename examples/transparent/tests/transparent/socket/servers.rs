@@ -78,7 +78,7 @@ impl Server {
             .last()
             .and_then(|told| told.pointer("/data/output")?.as_str());
         let job = told
-            .and_then(|told| told.split(' ').next())
+            .and_then(|told| told.rsplit(' ').next())
             .ok_or("a job")?;
         assert_starts_with(&job, "job-");
         Ok(job.to_owned())
