@@ -1,10 +1,12 @@
 //! Read-only access to a thread.
+use std::ops::RangeInclusive;
+
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Runner};
 use fugato_state::{Seq, State as _, ThreadId, say};
 use fugato_store::{ThreadFilter, ThreadStore};
 
-use crate::{CliError, Lang, inspect::PAGE};
+use crate::{CliError, Lang};
 
 /// The number of threads that an error message lists.
 const NAMED: usize = 10;
@@ -20,17 +22,11 @@ impl<A: Agent> Archive<'_, A> {
         self.agent.runner()
     }
 
-    /// Returns the number of the last line of the history.
-    pub(crate) async fn last(&self) -> Result<Seq, BoxError> {
-        let (mut last, mut from) = (0, 1);
-        loop {
-            let page = self.runner().history(&self.thread, from, PAGE).await?;
-            last = page.last().map_or(last, |entry| entry.seq);
-            from = last + 1;
-            if page.len() < PAGE {
-                return Ok(last);
-            }
-        }
+    /// Returns the numbers of the first and the last line of the history.
+    pub(crate) async fn lines(&self) -> Result<RangeInclusive<Seq>, BoxError> {
+        let head = self.runner().log().head(&self.thread).await?;
+        let (base, last) = head.map_or((0, 0), |head| (head.base, head.seq));
+        Ok(base + 1..=last)
     }
 
     /// Returns the language of the thread; none if it has not begun.

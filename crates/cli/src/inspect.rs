@@ -2,17 +2,14 @@
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Graph, HistoryEntry, machine::Fact};
 use fugato_state::{State, ThreadId, say};
+use futures::TryStreamExt as _;
 use jiff::Timestamp;
-
 use serde_json::Value;
 
 use crate::{
     CliError, Format, Terminal, archive::Archive, difference::differences,
     error::ErrorContext as _, story::Story,
 };
-
-/// The number of records that are read at once.
-pub(crate) const PAGE: usize = 500;
 
 /// Lists the records of a thread: those that a person reads, or all.
 pub(crate) async fn history<A: Agent>(
@@ -22,22 +19,14 @@ pub(crate) async fn history<A: Agent>(
 ) -> Result<(), BoxError> {
     let tools = terminal.tools.clone();
     let mut story = Story::new(archive.agent, terminal.lang, &tools);
-    let mut from = 1;
-    loop {
-        let runner = archive.runner();
-        let page = runner.history(&archive.thread, from, PAGE).await?;
-        for entry in &page {
-            if full {
-                terminal.line(line(entry)?);
-            } else {
-                for line in story.lines(entry) {
-                    terminal.line(line);
-                }
+    let mut records = archive.runner().records(&archive.thread);
+    while let Some(entry) = records.try_next().await? {
+        if full {
+            terminal.line(line(&entry)?);
+        } else {
+            for line in story.lines(&entry) {
+                terminal.line(line);
             }
-            from = entry.seq + 1;
-        }
-        if page.len() < PAGE {
-            break;
         }
     }
     if !full {
@@ -109,12 +98,18 @@ pub(crate) async fn show<A: Agent>(
     terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     let (runner, thread) = (archive.runner(), &archive.thread);
-    let entry = runner.history(thread, seq, 1).await?;
-    let Some(entry) = entry.first().filter(|entry| entry.seq == seq) else {
-        let last = archive.last().await?;
+    let lines = archive.lines().await?;
+    let there = lines.contains(&seq);
+    let entry = if there {
+        runner.history(thread, seq, 1).await?
+    } else {
+        vec![]
+    };
+    let Some(entry) = entry.first() else {
+        let (first, last) = lines.into_inner();
         let message = say!(
-            "there is no line {seq}; the history has lines 1 to {last}",
-            "没有第 {seq} 行；历史有第 1 到 {last} 行"
+            "there is no line {seq}; the history has lines {first} to {last}",
+            "没有第 {seq} 行；历史有第 {first} 到 {last} 行"
         );
         return Err(CliError::new(message).into());
     };

@@ -12,7 +12,6 @@ use crate::{
     CliError, Terminal, ThreadResources,
     archive::Archive,
     error::{ErrorContext as _, make_folder},
-    inspect::PAGE,
     store::Store,
 };
 
@@ -79,22 +78,13 @@ fn is_used(folder: &Path) -> bool {
 /// Returns the log, one record a line, the oldest first.
 async fn log_lines<A: Agent>(archive: &Archive<'_, A>) -> Result<String, BoxError> {
     let mut lines = String::new();
-    let mut from = 1;
-    loop {
-        let page = archive
-            .runner()
-            .history(&archive.thread, from, PAGE)
-            .await?;
-        for entry in &page {
-            let line = json!({ "seq": entry.seq, "at": entry.at, "run": entry.run.to_string(), "fact": entry.fact });
-            lines.push_str(&line.to_string());
-            lines.push('\n');
-            from = entry.seq + 1;
-        }
-        if page.len() < PAGE {
-            return Ok(lines);
-        }
+    let mut records = archive.runner().records(&archive.thread);
+    while let Some(entry) = records.try_next().await? {
+        let line = json!({ "seq": entry.seq, "at": entry.at, "run": entry.run.to_string(), "fact": entry.fact });
+        lines.push_str(&line.to_string());
+        lines.push('\n');
     }
+    Ok(lines)
 }
 
 /// Removes a thread with its belongings, after the person has agreed.

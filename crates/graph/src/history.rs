@@ -2,6 +2,10 @@ use std::sync::Arc;
 
 use fugato_state::{Interrupt, Millis, RunId, Seq, State, ThreadId, say};
 use fugato_store::{Commit, Expect, Head, Snapshot, StoreError, StoreErrorKind};
+use futures::{
+    StreamExt as _, TryStreamExt as _,
+    stream::{self, BoxStream},
+};
 use serde_json::Value;
 
 use crate::{
@@ -43,8 +47,35 @@ impl HistoryEntry {
     }
 }
 
+/// The number of records that are read at once.
+const PAGE: usize = 500;
+
 impl<S: State> Runner<S> {
-    /// Returns the records of a thread from a position on: at most `limit`.
+    /// Returns every record of a thread that is left, the oldest first; none if it does not exist.
+    /// A copy begins after the position at which it was made, and a compacted thread after its base.
+    pub fn records<'a>(
+        &'a self,
+        thread: &'a ThreadId,
+    ) -> BoxStream<'a, Result<HistoryEntry, RunError>> {
+        let pages = stream::try_unfold(None, async move |from| {
+            let from = match from {
+                Some(from) => from,
+                None => self
+                    .shop
+                    .log
+                    .head(thread)
+                    .await?
+                    .map_or(1, |head| head.base + 1),
+            };
+            let page = self.history(thread, from, PAGE).await?;
+            let next = page.last().map(|last| last.seq + 1);
+            Ok::<_, RunError>(next.map(|next| (stream::iter(page).map(Ok), Some(next))))
+        });
+        pages.try_flatten().boxed()
+    }
+
+    /// Returns the records of a thread from a position on: at most `limit`. From one that was
+    /// compacted away, or that lies before a copy, it is `Compacted`.
     pub async fn history(
         &self,
         thread: &ThreadId,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fugato_state::{Millis, RunId, Seq, State, ThreadId};
 use fugato_stream::EventKind;
+use futures::TryStreamExt as _;
 
 use crate::{HistoryEntry, RunError, Runner};
 
@@ -141,25 +142,14 @@ impl RunTrace {
     }
 }
 
-/// The number of records that are read at once.
-const PAGE: usize = 500;
-
 impl<S: State> Runner<S> {
     /// Returns the traces of all runs of a thread, the oldest first: the tasks with their
     /// durations, attempts and errors. The log is enough for that; the graph only adds its labels.
     pub async fn trace(&self, thread: &ThreadId) -> Result<Vec<RunTrace>, RunError> {
-        let Some(head) = self.shop.log.head(thread).await? else {
-            return Ok(vec![]);
-        };
         let mut fold = fold::TraceBuilder::default();
-        let mut from = head.base + 1;
-        loop {
-            let page = self.history(thread, from, PAGE).await?;
-            let Some(last) = page.last() else { break };
-            from = last.seq + 1;
-            for entry in page {
-                fold.push(entry);
-            }
+        let mut records = self.records(thread);
+        while let Some(entry) = records.try_next().await? {
+            fold.push(entry);
         }
         for task in fold.runs.iter_mut().flat_map(|run| &mut run.tasks) {
             // Inside a subgraph it is the label of the node that the subgraph is.

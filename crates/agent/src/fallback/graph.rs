@@ -3,6 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato_graph::{IntoUpdates, Run, RunError, RunFallback, Runner, StateEdit, machine::Fact};
 use fugato_state::{RunId, State, ThreadId};
+use futures::TryStreamExt as _;
 
 use super::{FallbackStep, RecordFallback, UnseenEffectsError, fell};
 
@@ -119,22 +120,16 @@ async fn done<S: State>(
     main: &Runner<S>,
     thread: &ThreadId,
 ) -> Result<Vec<PerformedEffect>, RunError> {
-    const PAGE: usize = 256;
-    let (mut run, mut deeds, mut from) = (RunId(0), Vec::<PerformedEffect>::new(), 0);
-    loop {
-        let page = main.history(thread, from, PAGE).await?;
-        for entry in &page {
-            if entry.run != run {
-                run = entry.run;
-                deeds.clear();
-            }
-            take(&mut deeds, &entry.scope, &entry.fact);
+    let (mut run, mut deeds) = (RunId(0), Vec::<PerformedEffect>::new());
+    let mut records = main.records(thread);
+    while let Some(entry) = records.try_next().await? {
+        if entry.run != run {
+            run = entry.run;
+            deeds.clear();
         }
-        match page.last() {
-            Some(last) if page.len() == PAGE => from = last.seq + 1,
-            _ => return Ok(deeds),
-        }
+        take(&mut deeds, &entry.scope, &entry.fact);
     }
+    Ok(deeds)
 }
 
 /// An effect that was performed, or may have been.

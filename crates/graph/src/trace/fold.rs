@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use fugato_state::{InterruptId, Millis};
+use fugato_state::{InterruptId, Millis, say};
 
 use super::{AttemptStatus, AttemptTrace, RunStatus, RunTrace, TaskTrace, span};
 use crate::{
@@ -261,7 +261,7 @@ impl TraceBuilder {
                 Some(last) => {
                     if last.ended.is_none() {
                         last.ended = Some(place.at);
-                        last.error = Some(LOST.to_owned());
+                        last.error = Some(lost());
                     }
                     seen.attempts.push(begun(number, place.at));
                 }
@@ -302,8 +302,13 @@ impl TraceBuilder {
     }
 }
 
-/// The error of an attempt that has no end of its own.
-const LOST: &str = "the process that ran it went away";
+/// Returns the error of an attempt that has no end of its own.
+fn lost() -> String {
+    say!(
+        "the process that ran it went away",
+        "运行它的进程已经不在了"
+    )
+}
 
 /// Returns true if a record belongs to no run in particular, or to an earlier one.
 fn is_about_the_thread(fact: &Fact<String>) -> bool {

@@ -6,6 +6,7 @@ use fugato_graph::{
 };
 use fugato_state::{Question, Seq};
 use fugato_store::{Snapshots, StoreErrorKind, ThreadAdmin, ThreadFilter};
+use futures::TryStreamExt as _;
 
 use super::{
     fixture::{Calls, Fixture, Page, fails, finished, line, parked, question, thread},
@@ -95,6 +96,12 @@ pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> V
         let text = |entry: &fugato_graph::HistoryEntry| format!("{} {:?}", entry.seq, entry.fact);
         let expected: Vec<_> = history.iter().skip(at).map(text).collect();
         same(&what, later.iter().map(text).collect(), expected)?;
+        let left: Vec<_> = runner.records(&desk.thread).try_collect().await?;
+        same(
+            &what,
+            left.iter().map(text).collect(),
+            later.iter().map(text).collect::<Vec<_>>(),
+        )?;
         let standing = runner.status(&desk.thread).await?;
         same(&what, standing, ThreadStatus::Waiting(vec![asked.clone()]))?;
         let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;

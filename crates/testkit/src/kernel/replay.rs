@@ -3,6 +3,7 @@ use std::fmt;
 
 use fugato_graph::{Runner, machine::Fact};
 use fugato_state::{State, ThreadId};
+use futures::TryStreamExt as _;
 use serde_json::Value;
 
 use crate::log::{Failure, same};
@@ -19,28 +20,23 @@ pub async fn replay_check<S>(
 where
     S: State + PartialEq + fmt::Debug,
 {
-    let mut from = 1;
     let mut lived: Option<S> = None;
-    loop {
-        let page = runner.history(thread, from, 256).await?;
-        let Some(last) = page.last() else { break };
-        from = last.seq + 1;
-        for entry in page {
-            // Only a step or an input changes the state; the state behind a barrier is its own.
-            if !entry.is_checkpoint() && !matches!(entry.fact, Fact::Created { .. }) {
-                continue;
-            }
-            let state = runner.state_at(thread, entry.seq).await?;
-            let again = runner.state_at(thread, entry.seq).await?;
-            let seq = entry.seq;
-            same(&format!("the second fold up to {seq}"), &*again, &*state)?;
-            same(
-                &format!("the state at {seq}, through JSON"),
-                &through_json(&*state)?,
-                &*state,
-            )?;
-            lived = Some((*state).clone());
+    let mut records = runner.records(thread);
+    while let Some(entry) = records.try_next().await? {
+        // Only a step or an input changes the state; the state behind a barrier is its own.
+        if !entry.is_checkpoint() && !matches!(entry.fact, Fact::Created { .. }) {
+            continue;
         }
+        let state = runner.state_at(thread, entry.seq).await?;
+        let again = runner.state_at(thread, entry.seq).await?;
+        let seq = entry.seq;
+        same(&format!("the second fold up to {seq}"), &*again, &*state)?;
+        same(
+            &format!("the state at {seq}, through JSON"),
+            &through_json(&*state)?,
+            &*state,
+        )?;
+        lived = Some((*state).clone());
     }
     let lived = lived.ok_or_else(|| Failure::new("the thread has no checkpoint"))?;
     same("the state by the log", &lived, expected)

@@ -76,6 +76,23 @@ fn history_show_and_fork_read_the_log() {
         !went_on.contains("items placed"),
         "the rough build was not made again: {went_on}"
     );
+    // A copy begins behind the line that it was made at.
+    let copied = |args: &[&str]| work.ok(&[&["--thread", "other"], args].concat());
+    let lines = copied(&["history", "--full"]);
+    let first = lines.split_whitespace().next().unwrap();
+    let first = first.trim_end_matches('*');
+    assert_eq!(
+        first.parse::<u64>().unwrap(),
+        seq.parse::<u64>().unwrap() + 1
+    );
+    assert!(!copied(&["history"]).is_empty() && !copied(&["trace"]).is_empty());
+    assert!(!copied(&["show", first]).is_empty());
+    copied(&["export", "exported"]);
+    let refused = work.err(&["--thread", "other", "show", seq]);
+    assert_contains(
+        &refused,
+        &*format!("no line {seq}; the history has lines {first} to "),
+    );
     let taken = work.err(&["fork", seq, "other"]);
     assert!(taken.contains("a name that is free"), "{taken}");
 }
