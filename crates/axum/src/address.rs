@@ -25,7 +25,7 @@ pub(crate) struct Address {
 impl Address {
     pub(crate) fn new(caller: &Caller, name: &str) -> ApiResult<Self> {
         let wrong = |error: fugato_state::InvalidThreadId| ApiError::bad(error.to_string());
-        let whole = format!("{}{name}", prefix(&caller.tenant));
+        let whole = format!("{}{name}", prefix(caller));
         Ok(Self {
             caller: caller.clone(),
             name: ThreadId::new(name).map_err(wrong)?,
@@ -62,12 +62,12 @@ impl Address {
     }
 }
 
-/// Returns the prefix of the names of a tenant's threads in the store: the tenant and a slash, or
-///  nothing for the default tenant.
-pub(crate) fn prefix(tenant: &Tenant) -> String {
-    if *tenant == Tenant::default() {
-        String::new()
+/// Returns the prefix of the names of a caller's threads in the store: that of the agent, and after
+/// it the tenant and a slash, or nothing for the default tenant.
+pub(crate) fn prefix(caller: &Caller) -> String {
+    if caller.tenant == Tenant::default() {
+        caller.home.clone()
     } else {
-        format!("{}/", tenant.as_str())
+        format!("{}{}/", caller.home, caller.tenant.as_str())
     }
 }

@@ -83,6 +83,8 @@ pub struct Caller {
     role: Role,
     /// The account whose data the caller looks at, if it is not their own.
     acts_for: Option<String>,
+    /// The prefix of the threads of the agent that the request came to.
+    pub(crate) home: String,
 }
 
 /// The rights of a caller.

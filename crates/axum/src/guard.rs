@@ -22,6 +22,8 @@ pub(crate) struct Guard {
     pub(crate) origins: Vec<String>,
     /// The host names under which the server may be addressed; empty for any.
     pub(crate) hosts: Vec<String>,
+    /// The prefix of the names of the agent's threads.
+    pub(crate) home: String,
 }
 
 /// A caller whom the server has identified before it chose the agent.
@@ -77,10 +79,11 @@ pub(crate) async fn known(
     if opens_socket || !only_reads {
         guard.origin(&parts.headers)?;
     }
-    let caller = match parts.extensions.remove::<KnownCaller>() {
+    let mut caller = match parts.extensions.remove::<KnownCaller>() {
         Some(KnownCaller(caller)) => caller,
         None => guard.who.caller(&parts).await?,
     };
+    caller.home.clone_from(&guard.home);
     if caller.only_reads() && !only_reads {
         return Err(reader());
     }

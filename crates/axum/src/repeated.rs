@@ -50,7 +50,7 @@ pub(crate) async fn conversation(
         return Ok(None);
     };
     let mut filter = ThreadFilter::default();
-    filter.prefix = prefix(&caller.tenant);
+    filter.prefix = prefix(caller);
     // Names that are generated begin with the time, and no other conversation is without a name.
     let since = SystemTime::now().duration_since(UNIX_EPOCH + AGE);
     let since = format!("{:012x}", since.unwrap_or_default().as_millis());

@@ -153,6 +153,7 @@ impl<A: Agent> AgentRoutes<A> {
     }
 
     pub(crate) fn open(self) -> (Router, Arc<AppState>) {
+        let home = self.agent.runner().prefix().to_owned();
         let office = Arc::new(AppState::new(
             Box::new(ErasedAgent(Arc::new(self.agent))),
             self.limits,
@@ -164,6 +165,7 @@ impl<A: Agent> AgentRoutes<A> {
             who: self.who,
             origins: self.origins,
             hosts: self.hosts,
+            home,
         });
         // A handler of the program gets a body that is complete and within the limit.
         let bounded = from_fn_with_state(office.clone(), body::bounded);

@@ -45,7 +45,7 @@ pub(crate) async fn list(
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
     let mut filter = ThreadFilter::default();
-    filter.prefix = prefix(&caller.tenant);
+    filter.prefix = prefix(&caller);
     filter.limit = page.limit.unwrap_or(LISTED).clamp(1, MOST);
     filter.after = match &page.after {
         Some(name) => Some(Address::new(&caller, name)?.thread),

@@ -15,17 +15,20 @@ use crate::{
 /// The result of a look at a thread that a marker names.
 enum Look {
     Granted(Box<Lease>),
-    /// It is held, or the commit of the marker has not come yet.
+    /// It is held or another agent's, or the commit of the marker has not come yet.
     Later,
     /// A later commit does not count on the marker.
     Stale,
 }
 
 impl Chain {
-    /// Grants leases on up to `n` threads that can go on, those first that could the longest.
+    /// Grants leases on up to `n` threads that can go on and whose names begin with a prefix, those
+    /// first that could the longest.
+    ///
+    /// A marker does not name its thread, so that those of other agents cost a look each.
     pub(crate) async fn claim(
         &self,
-        n: usize,
+        (prefix, n): (&str, usize),
         owner: &str,
         ttl: Millis,
     ) -> Result<Vec<Lease>, Fault> {
@@ -34,7 +37,7 @@ impl Chain {
             return Ok(leases);
         }
         for (marker, key) in self.due_markers().await? {
-            let look = match self.claim_one(&key, marker, owner, ttl).await {
+            let look = match self.claim_one((&key, marker), prefix, owner, ttl).await {
                 Ok(look) => look,
                 // One unreadable thread must not keep the others from being claimed.
                 Err(fault) if matches!(fault.kind, StoreErrorKind::Corrupt(_)) => {
@@ -59,8 +62,8 @@ impl Chain {
 
     async fn claim_one(
         &self,
-        key: &ThreadKey,
-        marker: Marker,
+        (key, marker): (&ThreadKey, Marker),
+        prefix: &str,
         owner: &str,
         ttl: Millis,
     ) -> Result<Look, Fault> {
@@ -79,6 +82,9 @@ impl Chain {
             let (Some(thread), true) = (turn.thread, marker.time <= turn.now) else {
                 return Ok(Verdict::Keep(Look::Later));
             };
+            if !thread.as_str().starts_with(prefix) {
+                return Ok(Verdict::Keep(Look::Later));
+            }
             let (head, now) = (turn.state.head, turn.now);
             match turn.state.acquire(owner, ttl, skew, now) {
                 Err(StoreErrorKind::Busy { .. }) => Ok(Verdict::Keep(Look::Later)),

@@ -133,6 +133,11 @@ pub enum RunErrorKind {
         /// The number of times it was begun.
         attempts: u32,
     },
+    /// The thread is another agent's: its name does not begin with the prefix of this runner.
+    OtherAgent {
+        /// The prefix.
+        prefix: String,
+    },
     /// Another owner runs the thread.
     Busy {
         /// The owner of the lease.
@@ -304,6 +309,7 @@ impl RunError {
                 | Kind::Format
                 | Kind::Migrate
                 | Kind::NothingToDo
+                | Kind::OtherAgent { .. }
                 | Kind::Options(_)
         )
     }
@@ -411,6 +417,11 @@ impl fmt::Display for RunErrorKind {
             Self::CrashLimit { task, attempts } => f.write_str(&say!(
                 "task {task} was begun {attempts} times and never came to an end",
                 "步骤 {task} 开始了 {attempts} 次，一次也没有结束"
+            )),
+            Self::OtherAgent { prefix } => f.write_str(&say!(
+                "the thread is another agent's: the threads of this one have names that begin with \
+                 {prefix:?}",
+                "线程属于别的智能体：这个智能体的线程名以 {prefix:?} 开头"
             )),
             Self::Busy { owner, until } => {
                 let until = iso_8601(*until);

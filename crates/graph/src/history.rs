@@ -191,6 +191,8 @@ impl<S: State> Runner<S> {
             .as_ref()
             .ok_or(RunErrorKind::Unsupported("administration"));
         let admin = admin.map_err(RunError::new)?;
+        shop.must_own(thread)?;
+        shop.must_own(new)?;
         let base = self.must_exist(thread, seq).await?.base;
         // The base of a log is a checkpoint, or it would not have been compacted or forked there.
         if seq != base && !self.is_checkpoint(thread, seq).await? {

@@ -18,6 +18,9 @@ pub struct RunnerOptions {
     /// The owner of the leases, for messages to people: the process id by default.
     #[default(format!("process {}", std::process::id()))]
     pub owner: String,
+    /// The beginning of the names of the threads of this agent: nothing by default, so that it has
+    /// every thread of its store.
+    pub prefix: String,
     /// The time to live of a lease without renewal: 10 s by default.
     #[default(Duration::from_secs(10))]
     pub lease: Duration,
@@ -83,6 +86,11 @@ impl RunnerOptions {
 
         /// Sets the owner of the leases, for messages to people.
         pub fn owner(owner: impl Into<String>) { owner = owner.into() }
+
+        /// Sets the beginning of the names of the threads of this agent, such as `orders/`. Several
+        /// agents share a store if none of their prefixes begins with another one's: a worker then
+        /// claims the threads of its own agent only, and a request for another thread is refused.
+        pub fn prefix(prefix: impl Into<String>) { prefix = prefix.into() }
 
         /// Sets the time to live of a lease without renewal.
         pub fn lease(lease: Duration) { lease = lease }

@@ -33,7 +33,7 @@ impl Retention {
 }
 
 impl<S: State> Runner<S> {
-    /// Removes every thread of the store that came to its end longer ago than
+    /// Removes every thread of this agent that came to its end longer ago than
     /// [`RunnerOptions::on_complete`](crate::RunnerOptions::on_complete) keeps it, by the store's
     /// clock, and returns their names. To be called periodically. Threads that run, wait or have
     /// failed stay, and so do those that a graph with another state wrote.
@@ -42,7 +42,7 @@ impl<S: State> Runner<S> {
             return Ok(vec![]);
         };
         let admin = self.must_have_admin()?;
-        let (mut all, mut gone) = (admin.all(ThreadFilter::default()), vec![]);
+        let (mut all, mut gone) = (admin.all(self.own()), vec![]);
         while let Some(summary) = all.try_next().await? {
             let (thread, head) = (summary.thread, summary.head);
             if summary.status == Status::Idle
@@ -55,13 +55,19 @@ impl<S: State> Runner<S> {
         Ok(gone)
     }
 
-    /// Returns the names of all threads of the store, in their order; none if it cannot list them.
+    /// Returns the names of all threads of this agent, in their order; none if it cannot list them.
     pub async fn threads(&self) -> Result<Vec<ThreadId>, RunError> {
         let Some(admin) = self.admin() else {
             return Ok(vec![]);
         };
-        let all = admin.all(ThreadFilter::default());
+        let all = admin.all(self.own());
         Ok(all.map_ok(|summary| summary.thread).try_collect().await?)
+    }
+
+    fn own(&self) -> ThreadFilter {
+        let mut filter = ThreadFilter::default();
+        filter.prefix.clone_from(&self.shop.options.prefix);
+        filter
     }
 
     /// Returns true if the last record is at least as old as `kept`. The cheapest check comes

@@ -226,6 +226,11 @@ impl<S: State> Runner<S> {
         self.assemble(self.shop.options.clone(), Some(Arc::new(fallback)))
     }
 
+    /// Returns the beginning of the names of this agent's threads.
+    pub fn prefix(&self) -> &str {
+        &self.shop.options.prefix
+    }
+
     /// Returns the graph.
     pub fn graph(&self) -> &Graph<S> {
         &self.shop.graph

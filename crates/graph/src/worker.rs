@@ -131,6 +131,7 @@ impl<S: State> Worker<S> {
         }
         let shop = &self.runner.shop;
         let claim = LeaseRequest::Claim {
+            prefix: shop.options.prefix.clone(),
             n,
             owner: shop.options.owner.clone(),
             ttl: shop.options.ttl(),

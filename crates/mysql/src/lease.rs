@@ -5,7 +5,7 @@ use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreError,
 use crate::{
     log::MySqlLog,
     row::{ReadResult, Row},
-    sql::{PIECE, Script, hex},
+    sql::{PIECE, Script, hex, named},
 };
 
 /// The longest time to live that is granted, in milliseconds: more than fifty million years.
@@ -28,7 +28,12 @@ impl MySqlLog {
     ) -> Result<LeaseOutcome, StoreError> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, &owner, ttl).await,
-            LeaseRequest::Claim { n, owner, ttl } => self.claim(n, &owner, ttl).await,
+            LeaseRequest::Claim {
+                prefix,
+                n,
+                owner,
+                ttl,
+            } => self.claim((&prefix, n), &owner, ttl).await,
             LeaseRequest::Renew { thread, fence, ttl } => self.renew(&thread, fence, ttl).await,
             LeaseRequest::Release { thread, fence } => self.release(&thread, fence).await,
             LeaseRequest::Signal { thread, signal } => self.signal(&thread, &signal).await,
@@ -77,7 +82,12 @@ impl MySqlLog {
     }
 
     /// Claims due threads, and skips those that another request claims or writes at this moment.
-    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<LeaseOutcome, StoreError> {
+    async fn claim(
+        &self,
+        (prefix, n): (&str, usize),
+        owner: &str,
+        ttl: Millis,
+    ) -> Result<LeaseOutcome, StoreError> {
         const NOW: &str = "GREATEST(@now,COALESCE(seen,@now))";
         let (n, ttl) = (n.min(MOST_CLAIMED), clamped(ttl));
         let mut script = Script::default();
@@ -88,8 +98,9 @@ impl MySqlLog {
             .add(&format!(
                 "SELECT id,name,{NEXT_FENCE},head,{NOW}+{ttl},{NOW} \
                  FROM fugato_thread FORCE INDEX (by_due) \
-                 WHERE due<=@now AND (lease IS NULL OR lease<=@now) \
-                 ORDER BY due,id LIMIT {n} FOR UPDATE SKIP LOCKED"
+                 WHERE due<=@now AND (lease IS NULL OR lease<=@now) AND {} \
+                 ORDER BY due,id LIMIT {n} FOR UPDATE SKIP LOCKED",
+                named(prefix)
             ));
         let owner = hex(owner.as_bytes());
         let take = |rows: &[Row]| {

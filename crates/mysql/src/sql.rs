@@ -142,6 +142,17 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     text
 }
 
+/// Returns the condition that a name begins with a prefix.
+pub(crate) fn named(prefix: &str) -> String {
+    let begin = format!("name>={}", hex(prefix.as_bytes()));
+    // No byte of UTF-8 text is 255, so that the last one has a successor.
+    let Some((last, rest)) = prefix.as_bytes().split_last() else {
+        return begin;
+    };
+    let end = [rest, &[last.saturating_add(1)]].concat();
+    format!("{begin} AND name<{}", hex(&end))
+}
+
 /// Returns the columns `status` and `till` as literals.
 pub(crate) fn status(status: Status) -> (u8, String) {
     let till =

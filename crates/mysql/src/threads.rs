@@ -10,7 +10,7 @@ use crate::{
     append::{answer, fits, fork},
     log::MySqlLog,
     row::{ReadResult, Row},
-    sql::{Script, hex},
+    sql::{Script, hex, named},
 };
 
 /// Sets `@go` if a snapshot is possible at a position: between the base and the head.
@@ -96,16 +96,7 @@ impl Snapshots for MySqlLog {
 #[async_trait]
 impl ThreadAdmin for MySqlLog {
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
-        let prefix = filter.prefix.as_bytes();
-        let mut within = vec![
-            "status IS NOT NULL".to_owned(),
-            format!("name>={}", hex(prefix)),
-        ];
-        // No byte of UTF-8 text is 255, so that the last one has a successor.
-        if let Some((last, rest)) = prefix.split_last() {
-            let end = [rest, &[last.saturating_add(1)]].concat();
-            within.push(format!("name<{}", hex(&end)));
-        }
+        let mut within = vec!["status IS NOT NULL".to_owned(), named(&filter.prefix)];
         if let Some(after) = &filter.after {
             within.push(format!("name>{}", hex(after.as_str().as_bytes())));
         }

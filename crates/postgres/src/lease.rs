@@ -18,7 +18,12 @@ impl Database {
     pub(crate) async fn lease(&self, request: &LeaseRequest) -> Result<LeaseOutcome, Refusal> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, owner, *ttl).await,
-            LeaseRequest::Claim { n, owner, ttl } => self.claim(*n, owner, *ttl).await,
+            LeaseRequest::Claim {
+                prefix,
+                n,
+                owner,
+                ttl,
+            } => self.claim((prefix, *n), owner, *ttl).await,
             LeaseRequest::Renew { thread, fence, ttl } => self.renew(thread, *fence, *ttl).await,
             LeaseRequest::Release { thread, fence } => self.release(thread, *fence).await,
             LeaseRequest::Signal { thread, signal } => self.signal(thread, signal).await,
@@ -53,13 +58,25 @@ impl Database {
         Err(Refusal::restless())
     }
 
-    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<LeaseOutcome, Refusal> {
+    async fn claim(
+        &self,
+        (prefix, n): (&str, usize),
+        owner: &str,
+        ttl: Millis,
+    ) -> Result<LeaseOutcome, Refusal> {
         let mut connection = self.connection().await?;
         let (instead, seen) = self.clock.parameters();
         let rows = connection
             .rows(
                 &self.sql.claim,
-                &[&instead, &seen, &stored(n as u64), &text(owner), &ttl],
+                &[
+                    &instead,
+                    &seen,
+                    &stored(n as u64),
+                    &text(owner),
+                    &ttl,
+                    &prefix,
+                ],
             )
             .await?;
         let granted: Result<_, RequestError> = rows.iter().map(|row| self.granted(row)).collect();

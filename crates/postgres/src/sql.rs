@@ -85,7 +85,7 @@ pub(crate) struct Sql {
     pub(crate) read: String,
     /// Acquires a lease: `$3` name, `$4` owner, `$5` time to live.
     pub(crate) acquire: String,
-    /// Claims due threads: `$3` limit, `$4` owner, `$5` time to live.
+    /// Claims due threads: `$3` limit, `$4` owner, `$5` time to live, `$6` prefix.
     pub(crate) claim: String,
     /// Renews a lease: `$3` name, `$4` fence, `$5` time to live.
     pub(crate) renew: String,
@@ -231,6 +231,7 @@ fn claim() -> String {
         "WITH {{clock}}, picked AS MATERIALIZED (
             SELECT t.id, t.due AS since FROM {{s}}.thread t
             WHERE t.due <= (SELECT now FROM clock) AND t.lease_until <= (SELECT now FROM clock)
+                AND starts_with(t.name, $6)
             ORDER BY t.due, t.id LIMIT $3 FOR UPDATE OF t SKIP LOCKED
         ), taken AS (
             UPDATE {{s}}.thread t SET

@@ -210,9 +210,15 @@ impl ThreadLog for RedisLog {
                 let read = |reply| self.read_leases(reply);
                 self.with(&thread, &request, "lease", read).await
             }
-            LeaseRequest::Claim { n, owner, ttl } => {
+            LeaseRequest::Claim {
+                prefix,
+                n,
+                owner,
+                ttl,
+            } => {
                 let mut request = self.request(&script::CLAIM, "");
                 request.arg(n.min(1 << 31)).arg(owner).time_to_live(ttl);
+                request.arg(prefix);
                 let reply = self.run(&request, "claim").await?;
                 let leases = reply.and_then(|reply| self.read_leases(reply));
                 leases.map_err(|refusal| refused(refusal, "claim"))

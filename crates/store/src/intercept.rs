@@ -218,7 +218,12 @@ mod tests {
             status: Status::Idle,
             base: None,
         };
-        let (n, owner, ttl) = (1, String::new(), 1);
+        let claim = LeaseRequest::Claim {
+            prefix: String::new(),
+            n: 1,
+            owner: String::new(),
+            ttl: 1,
+        };
         let fold = || Snapshot {
             seq: 1,
             body: vec![],
@@ -228,7 +233,7 @@ mod tests {
                 log.append(&desk, &next).await.err(),
                 log.read(&desk, 1, 1).await.err(),
                 log.head(&desk).await.err(),
-                log.lease(LeaseRequest::Claim { n, owner, ttl }).await.err(),
+                log.lease(claim).await.err(),
                 log.put(&desk, fold()).await.err(),
                 log.latest_at(&desk, 1).await.err(),
                 log.delete(&desk, 1).await.err(),

@@ -16,8 +16,11 @@ pub enum LeaseRequest {
         /// The time to live, in milliseconds.
         ttl: Millis,
     },
-    /// The right to write up to `n` threads that can go on now.
+    /// The right to write up to `n` threads of an agent that can go on now.
     Claim {
+        /// The beginning of the names of the agent's threads; the empty text is that of all
+        /// threads.
+        prefix: String,
         /// The largest number of leases.
         n: usize,
         /// The owner, for messages to people.

@@ -61,6 +61,8 @@ use crate::{
 /// - **release**: an append with status `Waiting` or `Idle` gives the lease back.
 /// - **claim**: `Claim` grants leases on threads that are `Runnable`, or `Sleeping` or `Waiting`
 ///   past their time, and that nobody holds; those first that could go on the longest.
+/// - **claim of an agent**: a claim grants threads whose names begin with its prefix, and no others
+///   are in its way, however long they could go on.
 /// - **signal**: a signal needs no lease; the owner gets it once, with its next append or renewal.
 ///   To a thread that never was it is `NotFound`.
 ///

@@ -118,7 +118,7 @@ impl MemoryLog {
         self.shared.lowest_fence.load(Ordering::Relaxed)
     }
 
-    fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Vec<Lease> {
+    fn claim(&self, (prefix, n): (&str, usize), owner: &str, ttl: Millis) -> Vec<Lease> {
         let now = self.now();
         let lowest = self.lowest_fence();
         let threads = self
@@ -128,6 +128,7 @@ impl MemoryLog {
             .unwrap_or_else(PoisonError::into_inner);
         let mut found: Vec<_> = threads
             .iter()
+            .filter(|(name, _)| name.as_str().starts_with(prefix))
             .filter_map(|(name, thread)| {
                 let locked = lock(thread);
                 locked.is_claimable(now).then(|| (locked.due, name, thread))
@@ -202,8 +203,14 @@ impl ThreadLog for MemoryLog {
                     lease.map_err(failed("lease", &name))?,
                 ]))
             }
-            LeaseRequest::Claim { n, owner, ttl } => {
-                Ok(LeaseOutcome::Granted(self.claim(n, &owner, ttl)))
+            LeaseRequest::Claim {
+                prefix,
+                n,
+                owner,
+                ttl,
+            } => {
+                let leases = self.claim((&prefix, n), &owner, ttl);
+                Ok(LeaseOutcome::Granted(leases))
             }
             LeaseRequest::Renew {
                 thread: name,

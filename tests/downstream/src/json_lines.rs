@@ -241,8 +241,16 @@ impl ThreadLog for JsonLines {
                 let lease = cabinet.grant(thread, owner, ttl)?;
                 Ok(LeaseOutcome::Granted(vec![lease]))
             }
-            LeaseRequest::Claim { n, owner, ttl } => {
+            LeaseRequest::Claim {
+                prefix,
+                n,
+                owner,
+                ttl,
+            } => {
                 let due = |(thread, stored): (&ThreadId, &Thread)| {
+                    if !thread.as_str().starts_with(&prefix) {
+                        return None;
+                    }
                     let due = stored.due.filter(|due| *due <= now)?;
                     stored.held(now).is_none().then(|| (due, thread.clone()))
                 };

@@ -43,7 +43,14 @@ async fn acquire(log: &CommitLog, name: &str, ttl: Millis) -> Result<Lease, Stor
 
 async fn claim(log: &CommitLog) -> Vec<String> {
     let (owner, ttl) = ("worker".to_owned(), 1_000);
-    let claimed = log.lease(LeaseRequest::Claim { n: 9, owner, ttl }).await;
+    let claimed = log
+        .lease(LeaseRequest::Claim {
+            prefix: String::new(),
+            n: 9,
+            owner,
+            ttl,
+        })
+        .await;
     match claimed.expect("it can be claimed") {
         LeaseOutcome::Granted(leases) => {
             let names = leases.into_iter().map(|lease| lease.thread.into());

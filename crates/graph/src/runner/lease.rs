@@ -93,7 +93,18 @@ impl<S: State> Runner<S> {
 }
 
 impl<S: State> RunnerInner<S> {
+    /// Refuses a thread of another agent of the store.
+    pub(crate) fn must_own(&self, thread: &ThreadId) -> Result<(), RunError> {
+        let prefix = &self.options.prefix;
+        if thread.as_str().starts_with(prefix) {
+            return Ok(());
+        }
+        let prefix = prefix.clone();
+        Err(RunError::new(RunErrorKind::OtherAgent { prefix }).on(Some(thread), 0))
+    }
+
     pub(crate) async fn acquire(&self, thread: &ThreadId) -> Result<Lease, RunError> {
+        self.must_own(thread)?;
         let (owner, ttl) = (self.options.owner.clone(), self.options.ttl());
         let request = LeaseRequest::Acquire {
             thread: thread.clone(),

@@ -49,7 +49,7 @@ async fn a_hundred_thousand_parked_threads_cost_a_claim_nothing() -> TestResult 
         let plan = plan(
             &mut connection,
             &database.sql.claim,
-            "NULL, 0, 10, 'worker', 1000",
+            "NULL, 0, 10, 'worker', 1000, 'thread '",
         )
         .await?;
         assert!(plan.contains("using thread_due on thread t"), "{plan}");
@@ -59,7 +59,14 @@ async fn a_hundred_thousand_parked_threads_cost_a_claim_nothing() -> TestResult 
     }
     // It writes nothing: a transaction that writes has a number.
     connection.begin().await?;
-    let claim: [&(dyn ToSql + Sync); 5] = [&None::<i64>, &0_i64, &10_i64, &"worker", &1_000_i64];
+    let claim: [&(dyn ToSql + Sync); 6] = [
+        &None::<i64>,
+        &0_i64,
+        &10_i64,
+        &"worker",
+        &1_000_i64,
+        &"thread ",
+    ];
     assert!(
         connection
             .rows(&database.sql.claim, &claim)

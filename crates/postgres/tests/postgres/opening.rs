@@ -89,6 +89,7 @@ async fn a_name_of_a_schema_is_never_a_statement() -> TestResult {
     let desk = name("desk");
     assert_eq!(log.append(&desk, &commit(0, 0, "a")).await?.head, 1);
     let claim = fugato_store::LeaseRequest::Claim {
+        prefix: String::new(),
         n: 1,
         owner: "a\0b".to_owned(),
         ttl: 1_000,

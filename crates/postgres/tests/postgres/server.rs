@@ -150,7 +150,15 @@ async fn k14_workers_share_the_queue_and_the_oldest_goes_first() -> TestResult {
 
 async fn claim(log: &PostgresLog, n: usize) -> Result<Vec<String>, fugato_store::StoreError> {
     let (owner, ttl) = ("worker".to_owned(), 60_000);
-    match log.lease(LeaseRequest::Claim { n, owner, ttl }).await? {
+    match log
+        .lease(LeaseRequest::Claim {
+            prefix: String::new(),
+            n,
+            owner,
+            ttl,
+        })
+        .await?
+    {
         LeaseOutcome::Granted(leases) => Ok(leases
             .into_iter()
             .map(|lease| lease.thread.as_str().to_owned())

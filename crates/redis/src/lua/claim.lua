@@ -1,4 +1,4 @@
-local n, owner, ttl = ARGV[6], ARGV[7], ARGV[8]
+local n, owner, ttl, prefix = tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
 local now = clock()
 -- Those whose lease ran out wait with the others again.
 for _, of in ipairs(redis.call('ZRANGEBYSCORE', held_set, '-inf', text(now))) do
@@ -8,12 +8,22 @@ for _, of in ipairs(redis.call('ZRANGEBYSCORE', held_set, '-inf', text(now))) do
     if due then redis.call('ZADD', due_set, due, of) end
 end
 local leases = {}
-for _, of in ipairs(redis.call('ZRANGEBYSCORE', due_set, '-inf', text(now), 'LIMIT', 0, n)) do
-    local thread = load(of, now)
-    if thread then
-        leases[#leases + 1] = grant(thread, owner, ttl, now)
-    else
-        redis.call('ZREM', due_set, of)
+-- Those that stay in the set, of other agents, are passed by their rank, a page at a time.
+local due, passed = redis.call('ZCOUNT', due_set, '-inf', text(now)), 0
+while #leases < n and passed < due do
+    local last = math.min(due, passed + math.min(n - #leases, 100)) - 1
+    for _, of in ipairs(redis.call('ZRANGE', due_set, passed, last)) do
+        if string.sub(of, 1, #prefix) ~= prefix then
+            passed = passed + 1
+        else
+            local thread = load(of, now)
+            if thread then
+                leases[#leases + 1] = grant(thread, owner, ttl, now)
+            else
+                redis.call('ZREM', due_set, of)
+            end
+            due = due - 1
+        end
     end
 end
 remember(now)

@@ -12,7 +12,12 @@ impl Writer {
     pub(super) fn lease(&mut self, request: &LeaseRequest) -> Result<LeaseOutcome, Refusal> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, owner, *ttl),
-            LeaseRequest::Claim { n, owner, ttl } => self.claim(*n, owner, *ttl),
+            LeaseRequest::Claim {
+                prefix,
+                n,
+                owner,
+                ttl,
+            } => self.claim((prefix, *n), owner, *ttl),
             LeaseRequest::Renew { thread, fence, ttl } => self.renew(thread, *fence, *ttl),
             LeaseRequest::Release { thread, fence } => self.release(thread, *fence),
             LeaseRequest::Signal { thread, signal } => self.signal(thread, signal),
@@ -71,10 +76,15 @@ impl Writer {
         })
     }
 
-    fn claim(&mut self, n: usize, owner: &str, ttl: Millis) -> Result<LeaseOutcome, Refusal> {
+    fn claim(
+        &mut self,
+        wanted: (&str, usize),
+        owner: &str,
+        ttl: Millis,
+    ) -> Result<LeaseOutcome, Refusal> {
         let now = self.shared_now()?;
         let mut granted = vec![];
-        for name in self.claimable(n, now)? {
+        for name in self.claimable(wanted, now)? {
             let name = ThreadId::new(name).map_err(damaged)?;
             if let Some(row) = self.find(&name)? {
                 granted.push(self.grant(name, row, owner, now, ttl)?);
@@ -83,13 +93,16 @@ impl Writer {
         Ok(LeaseOutcome::Granted(granted))
     }
 
-    /// Returns the names of due threads without a lease, oldest first.
-    fn claimable(&self, n: usize, now: Millis) -> Result<Vec<String>, Error> {
+    /// Returns the names of due threads without a lease that begin with a prefix, oldest first.
+    fn claimable(&self, (prefix, n): (&str, usize), now: Millis) -> Result<Vec<String>, Error> {
         let sql = "SELECT name FROM thread WHERE due <= ?1 AND lease_until <= ?1
+                       AND substr(name, 1, length(?3)) = ?3
                    ORDER BY due, id LIMIT ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
         let n = i64::try_from(n).unwrap_or(i64::MAX);
-        statement.query_map([now, n], |row| row.get(0))?.collect()
+        statement
+            .query_map(params![now, n, prefix], |row| row.get(0))?
+            .collect()
     }
 
     fn grant(

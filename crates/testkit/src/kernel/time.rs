@@ -109,7 +109,12 @@ async fn claimable(desk: &Fixture) -> Result<usize, Failure> {
     let (n, owner, ttl) = (10, "a look".into(), 1_000);
     let claimed = desk
         .log_of()
-        .lease(LeaseRequest::Claim { n, owner, ttl })
+        .lease(LeaseRequest::Claim {
+            prefix: String::new(),
+            n,
+            owner,
+            ttl,
+        })
         .await?;
     let LeaseOutcome::Granted(leases) = claimed else {
         return Err(Failure::new("a claim grants leases"));

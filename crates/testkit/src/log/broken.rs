@@ -74,6 +74,10 @@ flaws! {
     ClaimsYoungest => claim,
     /// Claims return what was claimed before.
     ClaimsTwice => claim,
+    /// Claims return the threads of every agent.
+    ClaimsOfAll => claim_of_an_agent,
+    /// Threads of other agents count against the number of a claim.
+    FiltersTooLate => claim_of_an_agent,
     /// Concurrent claims overlap.
     SharesClaims => racing_claims_share,
     /// A lease is granted to all concurrent callers.

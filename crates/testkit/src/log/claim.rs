@@ -92,6 +92,59 @@ pub async fn claim(factory: &dyn LogFactory) -> Result<(), Failure> {
     })
 }
 
+/// Contract *claim of an agent*: a claim grants the threads whose names begin with its prefix, byte
+/// for byte, and those of others are not in its way.
+pub async fn claim_of_an_agent(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let trial = Trial::start(factory).await?;
+    let names = [
+        "other/1",
+        "other/2",
+        "other/3",
+        "other/4",
+        "agent",
+        "Agent/1",
+        "agent_/1",
+        "agent%/1",
+        "agent/",
+        "agent0",
+        "agents/1",
+        "x/agent/1",
+        "代理/1",
+    ];
+    for name in names.into_iter().chain(["agent/2", "agent/1"]) {
+        append(&trial, name, Status::Runnable).await?;
+        trial.clock.advance(1);
+    }
+    for (prefix, n, expected) in [
+        ("nobody/", 9, vec![]),
+        ("agent/1/", 9, vec![]),
+        ("agent/", 0, vec![]),
+        ("agent/", 2, vec!["agent/", "agent/2"]),
+        ("agent/", 9, vec!["agent/1"]),
+        ("agent_/", 9, vec!["agent_/1"]),
+        ("agent%", 9, vec!["agent%/1"]),
+        ("代理/", 9, vec!["代理/1"]),
+        ("oth", 3, vec!["other/1", "other/2", "other/3"]),
+        (
+            "",
+            9,
+            vec![
+                "other/4",
+                "agent",
+                "Agent/1",
+                "agent0",
+                "agents/1",
+                "x/agent/1",
+            ],
+        ),
+    ] {
+        let claimed = trial.claim_of(prefix, n, "worker", 1_000).await?;
+        let got: Vec<_> = claimed.iter().map(|lease| lease.thread.as_str()).collect();
+        same(&format!("{n} of {prefix:?}"), got, expected)?;
+    }
+    Ok(())
+}
+
 async fn append(trial: &Trial<'_>, name: &str, status: Status) -> Result<Millis, Failure> {
     let name = thread(name);
     let head = trial.log.head(&name).await?.map_or(0, |head| head.seq);

@@ -103,6 +103,7 @@ pub async fn racing_claims_share(factory: &dyn LogFactory) -> Result<(), Failure
     let tasks = (0..WRITERS).map(|owner| {
         let (log, owner) = (trial.log.clone(), format!("owner {owner}"));
         let request = LeaseRequest::Claim {
+            prefix: String::new(),
             n: 5,
             owner,
             ttl: 1_000,

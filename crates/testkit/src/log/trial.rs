@@ -136,12 +136,25 @@ impl<'f> Trial<'f> {
         owner: &str,
         ttl: Millis,
     ) -> Result<Vec<Lease>, Failure> {
-        let owner = owner.to_owned();
-        leases(
-            self.log
-                .lease(LeaseRequest::Claim { n, owner, ttl })
-                .await?,
-        )
+        self.claim_of("", n, owner, ttl).await
+    }
+
+    /// Claims threads whose names begin with a prefix.
+    pub(super) async fn claim_of(
+        &self,
+        prefix: &str,
+        n: usize,
+        owner: &str,
+        ttl: Millis,
+    ) -> Result<Vec<Lease>, Failure> {
+        let (prefix, owner) = (prefix.to_owned(), owner.to_owned());
+        let claim = LeaseRequest::Claim {
+            prefix,
+            n,
+            owner,
+            ttl,
+        };
+        leases(self.log.lease(claim).await?)
     }
 
     pub(super) async fn renew(

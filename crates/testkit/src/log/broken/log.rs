@@ -73,7 +73,12 @@ impl ThreadLog for BrokenLog {
             LeaseRequest::Acquire { thread, owner, ttl } => {
                 self.acquire(&self.name(&thread), &owner, ttl).await
             }
-            LeaseRequest::Claim { n, owner, ttl } => self.claim(n, &owner, ttl).await,
+            LeaseRequest::Claim {
+                prefix,
+                n,
+                owner,
+                ttl,
+            } => self.claim((prefix, n), &owner, ttl).await,
             LeaseRequest::Renew { thread, fence, ttl } => {
                 let thread = self.name(&thread);
                 let renewed = self
@@ -246,16 +251,26 @@ impl BrokenLog {
         }
     }
 
-    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<LeaseOutcome, StoreError> {
+    async fn claim(
+        &self,
+        (prefix, n): (String, usize),
+        owner: &str,
+        ttl: Millis,
+    ) -> Result<LeaseOutcome, StoreError> {
         let owner = owner.to_owned();
         let wanted = if self.has(Flaw::ClaimsYoungest) {
             usize::MAX
         } else {
             n
         };
+        let asked = match self.flaw {
+            Flaw::ClaimsOfAll | Flaw::FiltersTooLate => String::new(),
+            _ => prefix.clone(),
+        };
         let claimed = self
             .inner
             .lease(LeaseRequest::Claim {
+                prefix: asked,
                 n: wanted,
                 owner,
                 ttl,
@@ -275,6 +290,14 @@ impl BrokenLog {
                 let before = self.remember(|memory| memory.claimed.clone());
                 leases = self.note(leases);
                 leases.extend(before);
+            }
+            Flaw::FiltersTooLate => {
+                for lease in &leases {
+                    if !lease.thread.as_str().starts_with(&prefix) {
+                        self.give_back(&lease.thread).await?;
+                    }
+                }
+                leases.retain(|lease| lease.thread.as_str().starts_with(&prefix));
             }
             Flaw::SharesClaims => {
                 for lease in &leases {
