@@ -67,6 +67,7 @@ struct Words {
     later: Vec<String>,
     other_time: Vec<String>,
     beyond: Vec<String>,
+    around: Vec<String>,
     all: Vec<String>,
     half: Vec<String>,
     again: Vec<String>,
@@ -180,10 +181,29 @@ pub fn unknown_thing(message: &str) -> Option<String> {
 }
 
 /// Returns true if a message asks for something that can be looked up, with or without a question
-/// mark.
+/// mark, or names it and says nothing else.
 pub fn asks_about(message: &str) -> bool {
     let asks = is_question(message) || asks_ability(message) || says(message, &WORDS.tell);
-    asks && !topics(message).is_empty()
+    let topics = topics(message);
+    (asks || is_name_of(message, &topics)) && !topics.is_empty()
+}
+
+/// Returns true if a message is nothing but the name of one of these topics.
+fn is_name_of(message: &str, topics: &BTreeSet<Topic>) -> bool {
+    let own = topics.iter().flat_map(|topic| &topic.fact().words);
+    let mut words: Vec<&str> = own.chain(&WORDS.around).map(String::as_str).collect();
+    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    let mut rest = message.to_lowercase();
+    for word in words {
+        rest = rest.replace(word, " ");
+    }
+    rest.split(|c: char| !c.is_alphanumeric())
+        .all(|left| left.is_empty() || left == "s")
+}
+
+/// Returns true if a message means every order that is open.
+pub fn means_all_orders(message: &str) -> bool {
+    says(message, &WORDS.all) && order_number(message).is_none()
 }
 
 /// Returns true if a message asks whether a trader can be made, and does not ask for one.

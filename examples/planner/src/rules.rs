@@ -128,7 +128,8 @@ fn respond() -> StepDraft {
 /// Returns the steps of the plan that are still to do: those that read, or the next one.
 fn next(session: &Session) -> Vec<StepDraft> {
     let steps = &session.work.steps;
-    let is_one = intent::wishes(session.goal()).len() == 1;
+    let goal = session.goal();
+    let is_one = intent::wishes(goal).len() == 1 && !intent::means_all_orders(goal);
     if is_one && steps.iter().any(has_written) {
         return vec![respond()];
     }
@@ -158,6 +159,15 @@ fn plan(session: &Session) -> Vec<StepDraft> {
     let mut steps = vec![];
     for (wish, part) in intent::wishes(session.goal()) {
         let tool = wish.tool().unwrap_or_default();
+        if wish == UserWish::Cancellation(None) && intent::means_all_orders(&part) {
+            let open: Vec<Order> = session.seen(Topic::Orders).unwrap_or_default();
+            let each = |order: Order| Map::from_iter([("order".to_owned(), json!(order.id))]);
+            steps.extend(
+                open.into_iter()
+                    .map(|order| StepDraft::tool(tool, each(order))),
+            );
+            continue;
+        }
         let arguments = match wish {
             UserWish::Told | UserWish::Later | UserWish::Beyond => return tell(session),
             UserWish::Trader(name) => trader(session, name),
@@ -203,6 +213,12 @@ fn obstacle(session: &Session) -> Option<String> {
                 nothing.then(|| not_traded(session, &what, lang))
             };
             unknown(session, goal, lang).or_else(other)
+        }
+        UserWish::Cancellation(None) => {
+            let open: Vec<Order> = session.seen(Topic::Orders)?;
+            let none = lang.pick("There is no open order, so none was cancelled.", "没有挂单，没有可撤的。");
+            let acted = session.work.steps.iter().any(has_written);
+            (open.is_empty() && !acted).then(|| none.to_owned())
         }
         UserWish::Trader(_) => {
             let off = [Topic::Models, Topic::Exchanges, Topic::Strategies];

@@ -7,7 +7,7 @@ use std::{
 use async_trait::async_trait;
 use fugato::{
     Answers, Graph, Interrupt, Message, RunError, RunResult, Runner, ThreadId,
-    agent::plan::FactState as _,
+    agent::{memory::to_remember, plan::FactState as _},
     axum::{
         Agent, BadInput, Caller, MessageIntent, SendError, SendOutcome, ThreadAccess, TimelineItem,
         UserMessage, belongs, say, timeline, title,
@@ -222,7 +222,10 @@ fn said(user: &str, text: &str) -> UserMessage {
 
 /// Returns true if the text cannot be an answer: it is a command or another request.
 fn is_new(text: &str) -> bool {
-    text.starts_with('/') || intent::asks_about(text) || intent::wish(text) != UserWish::Told
+    text.starts_with('/')
+        || intent::asks_about(text)
+        || intent::wish(text) != UserWish::Told
+        || to_remember(text).is_some()
 }
 
 impl PlannerReply {

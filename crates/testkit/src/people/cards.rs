@@ -109,7 +109,8 @@ impl Client {
         for name in self.threads().await {
             let path = format!("/threads/{name}");
             let removed = self.ask("DELETE", &path, &Value::Null).await;
-            assert_eq!(removed.status, 204, "{path}: {removed:?}");
+            // A key that only reads sees what it cannot remove.
+            assert!([204, 403].contains(&removed.status), "{path}: {removed:?}");
         }
     }
 
