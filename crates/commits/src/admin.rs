@@ -126,10 +126,15 @@ impl CommitLog {
         Ok(seqs.try_collect().await?)
     }
 
-    async fn list_threads(&self, filter: &ThreadFilter) -> Result<Vec<ThreadSummary>, Fault> {
+    /// Returns the names of all threads, in their order; some may be removed.
+    pub(crate) async fn names(&self) -> Result<BTreeSet<ThreadId>, Fault> {
         let listed = self.chain.store.list(Some(&Path::from(NAMES)));
         let names = listed.try_filter_map(async |meta| Ok(name_of(&meta.location)));
-        let mut names: BTreeSet<ThreadId> = names.try_collect().await?;
+        Ok(names.try_collect().await?)
+    }
+
+    async fn list_threads(&self, filter: &ThreadFilter) -> Result<Vec<ThreadSummary>, Fault> {
+        let mut names = self.names().await?;
         names.retain(|name| {
             name.as_str().starts_with(&filter.prefix)
                 && filter.after.as_ref().is_none_or(|after| name > after)

@@ -6,6 +6,7 @@ use fugato_store::{AppendResult, Commit, Fence, Record, Signal, Snapshot, Status
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    copy::CopyOf,
     layout::{Marker, Position},
     object::Content,
 };
@@ -41,6 +42,9 @@ pub(crate) struct State {
     pub(crate) folds: BTreeMap<Seq, u64>,
     /// The ordinal of the first object that is still read.
     pub(crate) first: u64,
+    /// The home that ships this thread here; none for one that lives here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) copy: Option<CopyOf>,
 }
 
 /// The owner of a lease.
@@ -68,14 +72,14 @@ impl<T> Verdict<T> {
     }
 }
 
-type Decision<T> = Result<Verdict<T>, StoreErrorKind>;
+pub(crate) type Decision<T> = Result<Verdict<T>, StoreErrorKind>;
 
 /// Returns the verdict of a change that has no records and folds.
-fn write<T>(state: State, kind: &str, answer: T) -> Verdict<T> {
+pub(crate) fn write<T>(state: State, kind: &str, answer: T) -> Verdict<T> {
     write_with(state, kind, vec![], vec![], answer)
 }
 
-fn write_with<T>(
+pub(crate) fn write_with<T>(
     state: State,
     kind: &str,
     records: Vec<Record>,
@@ -111,6 +115,7 @@ impl State {
         if let Some(repeated) = self.repeated(commit, now) {
             return Ok(Verdict::Keep(repeated));
         }
+        self.check_lives_here()?;
         if (commit.expect.head, commit.expect.fence) != (self.head, self.fence) {
             return Err(self.conflict());
         }
@@ -138,7 +143,8 @@ impl State {
     }
 
     fn repeated(&self, commit: &Commit, now: Millis) -> Option<AppendResult> {
-        let repeats = self.status.is_some() && self.nonce == commit.nonce;
+        let lives_here = self.status.is_some() && self.copy.is_none();
+        let repeats = lives_here && self.nonce == commit.nonce;
         let (head, signals) = (self.head, || self.delivered.clone());
         repeats.then(|| AppendResult {
             head,
@@ -225,7 +231,8 @@ impl State {
         ttl: Millis,
         now: Millis,
     ) -> Decision<(Millis, Vec<Signal>)> {
-        let holder = self.holder(now).filter(|_| self.fence == fence);
+        let lives_here = self.copy.is_none() && self.fence == fence;
+        let holder = self.holder(now).filter(|_| lives_here);
         let holder = holder.ok_or(StoreErrorKind::LeaseLost)?;
         let mut next = self.clone();
         let (owner, until) = (holder.owner.clone(), now.saturating_add(ttl));
@@ -235,7 +242,7 @@ impl State {
     }
 
     pub(crate) fn release(&self, fence: Fence) -> Verdict<()> {
-        if self.fence != fence || self.lease.is_none() {
+        if self.fence != fence || self.lease.is_none() || self.copy.is_some() {
             return Verdict::Keep(());
         }
         let mut next = self.clone();
@@ -247,6 +254,7 @@ impl State {
         if self.absent {
             return Err(StoreErrorKind::NotFound);
         }
+        self.check_lives_here()?;
         let mut next = self.clone();
         next.signals.push(signal.clone());
         Ok(write(next, "signal", ()))

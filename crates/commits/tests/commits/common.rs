@@ -66,14 +66,35 @@ impl Objects {
         &self,
         store: Arc<dyn ObjectStore>,
         clock: &TestClock,
-    ) -> Result<OpenedLog, OpenError> {
+    ) -> Result<CommitLog, OpenError> {
         let clock = clock.clone();
         // Leases end to the millisecond, as the suites expect of one clock.
         let options = CommitLogOptions::default()
             .max_skew(Duration::ZERO)
             .zombie_age(self.zombie_age.unwrap_or(Duration::from_secs(1 << 40)))
             .clock(move || clock.now());
-        Ok(OpenedLog::whole(CommitLog::open(store, options).await?))
+        Ok(CommitLog::open(store, options).await?)
+    }
+
+    /// Makes a store, and opens it.
+    pub(crate) async fn fresh_log(&self, clock: &TestClock) -> Result<CommitLog, OpenError> {
+        let (store, folder): (Arc<dyn ObjectStore>, _) = match self.place {
+            Place::Memory => (Arc::new(InMemory::new()), None),
+            Place::Folder => {
+                let folder = tempfile::tempdir()?;
+                let store = LocalFileSystem::new_with_prefix(folder.path())?.with_fsync(true);
+                let store = store.with_automatic_cleanup(true);
+                (Arc::new(store), Some(folder))
+            }
+        };
+        self.last().replace((store.clone(), folder));
+        self.open(store, clock).await
+    }
+
+    /// Opens the last store once more.
+    pub(crate) async fn reopened_log(&self, clock: &TestClock) -> Result<CommitLog, OpenError> {
+        let store = self.last().as_ref().map(|(store, _)| store.clone());
+        self.open(store.ok_or("nothing was opened")?, clock).await
     }
 }
 
@@ -88,21 +109,10 @@ impl LogFactory for Objects {
     }
 
     async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
-        let (store, folder): (Arc<dyn ObjectStore>, _) = match self.place {
-            Place::Memory => (Arc::new(InMemory::new()), None),
-            Place::Folder => {
-                let folder = tempfile::tempdir()?;
-                let store = LocalFileSystem::new_with_prefix(folder.path())?.with_fsync(true);
-                let store = store.with_automatic_cleanup(true);
-                (Arc::new(store), Some(folder))
-            }
-        };
-        self.last().replace((store.clone(), folder));
-        self.open(store, clock).await
+        Ok(OpenedLog::whole(self.fresh_log(clock).await?))
     }
 
     async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
-        let store = self.last().as_ref().map(|(store, _)| store.clone());
-        self.open(store.ok_or("nothing was opened")?, clock).await
+        Ok(OpenedLog::whole(self.reopened_log(clock).await?))
     }
 }

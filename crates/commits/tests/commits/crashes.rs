@@ -23,7 +23,7 @@ impl CrashStore for Objects {
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Lines(Vec<String>);
+pub(crate) struct Lines(Vec<String>);
 
 impl State for Lines {
     type Update = String;
@@ -34,7 +34,7 @@ impl State for Lines {
 }
 
 /// Returns a graph that sends a letter after an approval, and files it.
-fn letter(world: &World) -> Result<Graph<Lines>, BoxError> {
+pub(crate) fn letter(world: &World) -> Result<Graph<Lines>, BoxError> {
     let world = world.clone();
     Ok(Graph::<Lines>::starting_at("ask")
         .pause("ask", |_| "send?", |_, yes: bool| format!("send: {yes}"))

@@ -6,4 +6,7 @@ mod crashes;
 mod exact;
 mod hostile;
 mod kernel;
+mod mortal;
+mod restore;
 mod s3;
+mod ship;
