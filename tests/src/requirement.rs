@@ -32,7 +32,7 @@ pub fn names() -> Vec<String> {
     let numbered = numbered
         .into_iter()
         .flat_map(|(prefix, last)| (1..=last).map(move |number| format!("{prefix}{number}")));
-    let between = ["PLN-16a", "PLN-16b", "PLN-16c", "K32", "K35"].map(str::to_owned);
+    let between = ["PLN-16a", "PLN-16b", "PLN-16c", "K29", "K32", "K35"].map(str::to_owned);
     let defects = (1..=26).chain(30..=35).map(|number| format!("D{number}"));
     numbered.chain(between).chain(defects).collect()
 }

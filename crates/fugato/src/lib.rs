@@ -29,6 +29,8 @@ pub use fugato_providers::anthropic;
 pub use fugato_providers::openai;
 #[cfg(feature = "redis")]
 pub use fugato_redis as redis;
+#[cfg(feature = "restate")]
+pub use fugato_restate as restate;
 #[cfg(feature = "sqlite")]
 pub use fugato_sqlite as sqlite;
 pub use fugato_state as state;

@@ -20,7 +20,7 @@ use join::Entry;
 
 use crate::{
     Answers, Durability, Events, Graph, IntoUpdates, Retention, Run, RunError, RunErrorKind,
-    RunResult, RunnerOptions, StateEdit,
+    RunResult, RunnerOptions, StateEdit, Wake,
     context::RunInner,
     control::{Control, StopReason},
     driver::{Driver, explain},
@@ -123,6 +123,7 @@ pub(crate) struct RunnerInner<S: State> {
     pub(crate) admin: Option<Arc<dyn ThreadAdmin>>,
     pub(crate) options: Arc<RunnerOptions>,
     fallback: Option<Arc<dyn RunFallback<S>>>,
+    waker: Option<Arc<dyn Wake>>,
     live: Mutex<HashMap<ThreadId, LiveRun<S>>>,
     /// The hubs of the followers of threads, over all runs.
     lines: Mutex<HashMap<ThreadId, Weak<Hub>>>,
@@ -164,7 +165,7 @@ impl<S: State> Runner<S> {
         snapshots: Option<Arc<dyn Snapshots>>,
         admin: Option<Arc<dyn ThreadAdmin>>,
     ) -> Self {
-        let (options, fallback, live, lines, rested, keeper, closed) = Default::default();
+        let (options, fallback, waker, live, lines, rested, keeper, closed) = Default::default();
         Self {
             shop: Arc::new(RunnerInner {
                 graph,
@@ -173,6 +174,7 @@ impl<S: State> Runner<S> {
                 admin,
                 options,
                 fallback,
+                waker,
                 live,
                 lines,
                 rested,
@@ -187,6 +189,7 @@ impl<S: State> Runner<S> {
         &self,
         options: Arc<RunnerOptions>,
         fallback: Option<Arc<dyn RunFallback<S>>>,
+        waker: Option<Arc<dyn Wake>>,
     ) -> Self {
         let RunnerInner {
             graph,
@@ -204,6 +207,7 @@ impl<S: State> Runner<S> {
                 admin: admin.clone(),
                 options,
                 fallback,
+                waker,
                 live,
                 lines,
                 rested,
@@ -216,14 +220,25 @@ impl<S: State> Runner<S> {
     /// Returns a runner with these options, over the same graph and store.
     #[must_use]
     pub fn options(self, options: RunnerOptions) -> Self {
-        self.assemble(Arc::new(options), self.shop.fallback.clone())
+        let (fallback, waker) = (self.shop.fallback.clone(), self.shop.waker.clone());
+        self.assemble(Arc::new(options), fallback, waker)
     }
 
     /// Returns a runner with this fallback, over the same graph and store. Every run of this runner
     /// that fails because of its graph is handed to it, whoever asked for the run.
     #[must_use]
     pub fn fallback(self, fallback: impl RunFallback<S> + 'static) -> Self {
-        self.assemble(self.shop.options.clone(), Some(Arc::new(fallback)))
+        let (options, waker) = (self.shop.options.clone(), self.shop.waker.clone());
+        self.assemble(options, Some(Arc::new(fallback)), waker)
+    }
+
+    /// Returns a runner over the same graph and store that tells an engine which threads are left
+    /// to it: those that are [submitted](Self::submit), handed over, or broken off by their store,
+    /// and those that go on at a time.
+    #[must_use]
+    pub fn woken_by(self, engine: impl Wake + 'static) -> Self {
+        let (options, fallback) = (self.shop.options.clone(), self.shop.fallback.clone());
+        self.assemble(options, fallback, Some(Arc::new(engine)))
     }
 
     /// Returns the beginning of the names of this agent's threads.
@@ -376,9 +391,14 @@ impl<S: State> Runner<S> {
         // All log lines within the span carry the thread.
         let span = tracing::info_span!(target: "fugato.graph", "run", fugato.thread = %thread);
         let work = async move {
+            // Whoever drives a thread is told by the end of the run.
+            let waker = shop.waker.as_ref().filter(|_| lease.is_none());
             let run = shop.clone().run(&thread, request, lease, (&hub, told));
             let end = run.await;
             shop.forget(&thread, &hub);
+            if let Some(engine) = waker.filter(|_| goes_on_later(&end)) {
+                engine.wake(&thread);
+            }
             // Without a request that joined the run, this is all that knows of the channel.
             if tell.receiver_count() > 0 {
                 tell.send_replace(Some(end.clone()));
@@ -628,6 +648,24 @@ impl<S: State> RunnerInner<S> {
         }
         drop(live);
         self.rested.notify_waiters();
+    }
+}
+
+/// Returns true if the log says, after a run that ended so, that the thread goes on by itself.
+fn goes_on_later<S>(end: &Result<RunResult<S>, RunError>) -> bool {
+    match end {
+        Ok(RunResult::Scheduled { .. }) => true,
+        Ok(RunResult::Interrupted { interrupts, .. }) => interrupts
+            .iter()
+            .any(|asked| asked.question.expires_at.is_some()),
+        Ok(_) => false,
+        Err(error) => matches!(
+            error.kind,
+            RunErrorKind::HandedOver
+                | RunErrorKind::Unfinished
+                | RunErrorKind::Stuck { .. }
+                | RunErrorKind::Store(_)
+        ),
     }
 }
 

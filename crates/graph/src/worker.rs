@@ -1,10 +1,7 @@
-use std::{
-    future::{Future, IntoFuture},
-    time::Duration,
-};
+use std::{future::Future, time::Duration};
 
 use fugato_state::State;
-use fugato_store::{Lease, LeaseOutcome, LeaseRequest};
+use fugato_store::Lease;
 use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::task::AbortHandle;
 
@@ -92,9 +89,10 @@ impl<S: State> Worker<S> {
             let found = claimed.len();
             aborts.retain(|abort| !abort.is_finished());
             for lease in claimed {
+                let thread = lease.thread.clone();
                 let run = self.runner.go_on(lease);
                 aborts.push(run.abort_handle());
-                running.push(IntoFuture::into_future(run));
+                running.push(self.runner.pursue(thread, run, None));
             }
             // A full claim means that there may be more.
             let full = found > 0 && found == room;
@@ -129,21 +127,10 @@ impl<S: State> Worker<S> {
         if n == 0 {
             return vec![];
         }
-        let shop = &self.runner.shop;
-        let claim = LeaseRequest::Claim {
-            prefix: shop.options.prefix.clone(),
-            n,
-            owner: shop.options.owner.clone(),
-            ttl: shop.options.ttl(),
-        };
-        match shop.log.lease(claim).await {
-            Ok(LeaseOutcome::Granted(leases)) => leases,
-            Ok(_) => vec![],
-            Err(error) => {
-                tracing::warn!(%error, "no thread could be claimed");
-                vec![]
-            }
-        }
+        self.runner.claim(n).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "no thread could be claimed");
+            vec![]
+        })
     }
 }
 
@@ -161,7 +148,8 @@ impl WorkerReport {
 }
 
 impl<S: State> Runner<S> {
-    /// Begins a run, and leaves it to a [`Worker`] that claims it; returns when it is stored.
+    /// Begins a run, and leaves it to a [`Worker`] that claims it, or to the engine that is
+    /// [woken](Self::woken_by); returns when it is stored.
     pub async fn submit<M>(
         &self,
         thread: &fugato_state::ThreadId,

@@ -1,5 +1,5 @@
-//! The conformance suite of the graph engine on a log: its rules K1 to K24, K32 and K35, the eager
-//! schedule, and what one append contains.
+//! The conformance suite of the graph engine on a log: its rules K1 to K24, K29, K32 and K35, the
+//! eager schedule, and what one append contains.
 //!
 //! Each scenario is a public function whose name begins with its rule, and with the known defects
 //! of other engines, D1 to D35, that cannot happen where it holds.
@@ -23,6 +23,7 @@ mod consent;
 mod cost;
 mod crash;
 mod doubts;
+mod drive;
 mod durability;
 mod eager;
 mod effects;
@@ -257,6 +258,12 @@ scenarios! {
         k14_there_may_be_nothing_to_cancel
         k14_time_is_the_stores
         k14_d20_a_clock_that_steps_back_restores_nothing_old;
+    drive:
+        k29_a_worker_takes_its_own_agents_threads
+        k29_a_drive_says_what_comes_next
+        k29_a_thread_that_is_held_is_retried_when_its_lease_ends
+        k29_a_drive_yields_when_its_time_is_over
+        k29_what_is_left_wakes_the_engine;
     durability:
         k15_a_batch_is_bounded_by_records
         k15_a_batch_is_bounded_by_time

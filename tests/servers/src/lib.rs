@@ -1,5 +1,6 @@
-//! Private servers for tests, of databases, of models and of tools: each in a folder of its own, on a free port of the loopback
-//! interface, and gone when the test program is, however it ends.
+//! Private servers for tests, of databases, of models, of tools and of engines: each in a folder of
+//! its own, on a free port of the loopback interface, and gone when the test program is, however it
+//! ends.
 //!
 //! A server whose program is not installed is none: on a developer's machine one line says what to
 //! install, and the tests that need it pass. Where the variable `CI` is set they fail.
@@ -22,6 +23,7 @@ mod moto;
 mod postgres;
 mod radicale;
 mod redis;
+mod restate;
 mod server;
 mod wire;
 
@@ -34,5 +36,6 @@ pub use moto::Moto;
 pub use postgres::Postgres;
 pub use radicale::Radicale;
 pub use redis::Redis;
+pub use restate::Restate;
 pub use server::{Server, free_port};
 pub use wire::Wire;

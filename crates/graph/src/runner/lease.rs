@@ -60,6 +60,14 @@ impl<S: State> Runner<S> {
         }
     }
 
+    /// Asks the run of a thread to stop after its step, and to leave its thread to others.
+    pub(crate) fn stop_after_step(&self, thread: &ThreadId) {
+        let live = lock(&self.shop.live);
+        if let Some(control) = live.get(thread).and_then(|live| live.control.upgrade()) {
+            control.stop(StopReason::Drain);
+        }
+    }
+
     /// Asks every run of this process to stop after its step, and to leave its thread to others.
     pub(crate) fn drain(&self) {
         for live in lock(&self.shop.live).values() {
@@ -93,6 +101,10 @@ impl<S: State> Runner<S> {
 }
 
 impl<S: State> RunnerInner<S> {
+    pub(crate) fn is_closed(&self) -> bool {
+        *self.closed.borrow()
+    }
+
     /// Refuses a thread of another agent of the store.
     pub(crate) fn must_own(&self, thread: &ThreadId) -> Result<(), RunError> {
         let prefix = &self.options.prefix;
