@@ -7,7 +7,7 @@ use crate::{SUMMARY_CHARS, ToolSpec, clip};
 const MOST: usize = 2;
 
 /// Returns a line of at most 48 characters for a timeline: the first two present arguments that the
-/// tool allows to be shown, by what people call them, if they do. A cut is marked by `…`. For
+/// tool allows to be shown, by what people call them, if they do. One that is alone has no name. A cut is marked by `…`. For
 /// agreement there is a [`ConfirmCard`](crate::ConfirmCard), which leaves nothing out.
 pub fn preview(spec: &ToolSpec, arguments: &Value) -> String {
     let (names, values) = (spec.names_of(arguments), spec.labels_of(arguments));
@@ -23,6 +23,8 @@ pub fn preview(spec: &ToolSpec, arguments: &Value) -> String {
                 (None, other) => other.to_string(),
             };
             match names.get(name) {
+                // The only one needs no name.
+                _ if spec.preview.len() == 1 => value,
                 Some(label) => say!("{label}: {value}", "{label}：{value}"),
                 None => format!("{name}={value}"),
             }
@@ -54,6 +56,8 @@ mod tests {
         assert_eq!(preview(&spec, &json!({ "secret": "x" })), "");
         let lines = json!({ "task_id": "one\ntwo" });
         assert_eq!(preview(&spec, &lines), "task_id=one…");
+        let only = ToolSpec::write("done", "").preview(["task_id"]);
+        assert_eq!(preview(&only, &lines), "one…");
         let spec = spec.label("task_id", "item", "事项");
         assert_eq!(preview(&spec, &arguments), "item: 7, new_slot_start=3");
     }

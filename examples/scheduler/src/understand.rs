@@ -25,6 +25,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
+use fugato::words::ShortAnswer;
 use jiff::civil::DateTime;
 
 use crate::{
@@ -152,6 +153,18 @@ pub(crate) fn is_for_code(text: &str) -> bool {
 pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
     if let Some(trouble) = Trouble::told(text) {
         return plan::repaired(trouble, facts);
+    }
+    // A card takes such words before they come here.
+    let short = ShortAnswer::of(text);
+    if matches!(
+        short,
+        Some(ShortAnswer::Yes | ShortAnswer::No | ShortAnswer::Cancel)
+    ) {
+        let told = facts.lang.pick(
+            "Nothing waits for a yes or a no, and nothing was changed.",
+            "没有等待你回答的内容，没有改动任何内容。",
+        );
+        return Understanding::Refusal(told.into());
     }
     let read = notes::read(text, facts).or_else(|| terms::read(text, facts));
     read.unwrap_or_else(|| {

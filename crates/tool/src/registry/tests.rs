@@ -176,7 +176,7 @@ fn l7_other_names_and_words_are_replaced_before_anything_is_checked() {
         admitted.call(),
         &call("list", json!({ "status": "pending", "limit": 3 }))
     );
-    assert_eq!(admitted.preview(), "status=pending");
+    assert_eq!(admitted.preview(), "pending");
     let result = block_on(admitted.run(ToolContext::new(&0)));
     assert_eq!(result.text, "Some(Pending) Some(3)");
 }

@@ -91,6 +91,8 @@ impl<S: Sync, U> Tool<S, U> for ListFiles {
         ToolSpec::read("list_files", text)
             .chinese("列出名字或内容符合的文件，最新的在前。")
             .titled("List files", "列出文件")
+            .label("pattern", "pattern", "名称")
+            .label("path", "folder", "文件夹")
             .effect(EffectClass::Idempotent)
             .argument_alias("filter", "pattern")
             .argument_alias("regex", "pattern")

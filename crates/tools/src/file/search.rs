@@ -61,6 +61,8 @@ impl<S: Sync, U> Tool<S, U> for SearchFiles {
         ToolSpec::read("search_files", text)
             .chinese("查找文件里提到这些词的行，最合适的在前。")
             .titled("Search in files", "在文件里查找")
+            .label("query", "words", "内容")
+            .label("path", "folder", "文件夹")
             .effect(EffectClass::Idempotent)
             .argument_alias("keywords", "query")
             .argument_alias("pattern", "query")

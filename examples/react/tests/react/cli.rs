@@ -19,7 +19,7 @@ fn program() -> TestProgram {
 fn one_thing_is_said_and_answered_and_can_be_looked_at() {
     let work = program();
     let said = work.ok(&["say", "(17 + 25) * 2"]);
-    assert_contains(&said, "· calculating: expression=(17 + 25) * 2");
+    assert_contains(&said, "· calculating: (17 + 25) * 2");
     assert!(said.contains("\n(17 + 25) * 2 = 84\n"), "{said}");
     let history = work.ok(&["history", "--full"]);
     assert!(history.contains("agent#1 → tools#1"), "{history}");

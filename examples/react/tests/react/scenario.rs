@@ -330,7 +330,7 @@ async fn rct_t6_events_tell_of_every_node_and_every_tool() {
         })
     });
     let told: Vec<String> = told.collect();
-    expect!["begin init_state, end init_state, begin memory_trigger, end memory_trigger, begin agent, end agent, begin tools, calculate expression=2 + 2, tool ended Ok, end tools, begin agent, 2 + 2 = 4, end agent, begin finalize, end finalize"].assert_eq(&told.join(", "));
+    expect!["begin init_state, end init_state, begin memory_trigger, end memory_trigger, begin agent, end agent, begin tools, calculate 2 + 2, tool ended Ok, end tools, begin agent, 2 + 2 = 4, end agent, begin finalize, end finalize"].assert_eq(&told.join(", "));
 }
 
 #[tokio::test]

@@ -92,6 +92,10 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
             Some(when) => desk.left(when),
             None => desk.pending(),
         }
+    } else if has(Query::Count)
+        && let Some(when) = within
+    {
+        desk.load(when)
     } else if has(Query::Count) {
         desk.count(None)
     } else if has(Query::Free) || clause.has(Verb::Free) || clause.nouns.contains(&Noun::Off) {
@@ -211,6 +215,44 @@ impl Desk<'_> {
         });
         let pending = self.pending();
         format!("{listing}\n{pending}")
+    }
+
+    /// Returns how much lies in some days and times, and how long it takes by the clock.
+    fn load(&self, when: &When) -> String {
+        let there = self.on(when);
+        let of = |kind: EventType| {
+            let own = there.iter().filter(|(_, task)| task.event_type == kind);
+            let times = own
+                .clone()
+                .filter_map(|(slot, _)| self.words.sections?.times(slot));
+            let minutes = times.map(|(begin, end)| begin.duration_until(end).as_mins());
+            (own.count(), minutes.sum::<i64>())
+        };
+        let ((items, worked), (courses, sat)) = (of(EventType::Task), of(EventType::Course));
+        let time = |minutes: i64| {
+            let (hours, rest) = (minutes / 60, minutes % 60);
+            self.pick(
+                format!("{hours} h {rest:02} min"),
+                format!("{hours} 小时 {rest} 分钟"),
+            )
+        };
+        let (worked, sat) = (time(worked), time(sat));
+        let mut told = self.pick(
+            format!("Items: {items}, {worked} in all. Courses: {courses}, {sat} in all."),
+            format!("事项 {items} 个，共 {worked}；课程 {courses} 节次，共 {sat}。"),
+        );
+        if let Some(days) = &when.days
+            && let (Some(first), Some(last)) = (days.first(), days.last())
+            && let (Some(first), Some(last)) = (self.words.day(*first), self.words.day(*last))
+        {
+            let days = if first == last {
+                first
+            } else {
+                format!("{first} – {last}")
+            };
+            told = self.pick(format!("{days}: {told}"), format!("{days}：{told}"));
+        }
+        told
     }
 
     fn ahead(&self) -> String {

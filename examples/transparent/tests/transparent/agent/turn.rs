@@ -234,7 +234,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
           thinking {"content":"Next: listing files."}
           tool list_files: → ok: 2 files
           thinking {"content":"Next: reading a file."}
-          tool read_file: path=../MEMORY.md → blocked: "../MEMORY.md" lies outside of the folder
+          tool read_file: ../MEMORY.md → blocked: "../MEMORY.md" lies outside of the folder
           correction {"attempt":1,"call":"c4","cause":"\"../MEMORY.md\" lies outside of the folder; paths are relative to…
           thinking {"content":"That is all I can look up; I answer now."}
         = I could not do this:
