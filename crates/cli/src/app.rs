@@ -17,7 +17,7 @@ use crate::{
     inspect, observe, people,
     retention::{keep_retiring, retire},
     serve::ServeOptions,
-    signals,
+    ship, signals,
     store::Store,
     terminal::ToolWords,
     thread_name, threads, trace,
@@ -215,6 +215,10 @@ impl App {
                 let (address, folder) = self.places()?;
                 let backup = Backup::new(&address, &folder, &to, overwrite)?;
                 backup.write(terminal).await
+            }
+            CliCommand::Restore { name, lost } => {
+                let name = name.map(ThreadId::new).transpose()?;
+                ship::restore(&self.flags, self.local().await?, name, lost, terminal).await
             }
             CliCommand::Delete { name, agreed } => {
                 let (store, thread) = (self.stored().await?, ThreadId::new(name)?);

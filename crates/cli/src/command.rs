@@ -94,6 +94,16 @@ pub enum CliCommand {
         #[arg(long)]
         overwrite: bool,
     },
+    /// Goes on with the conversations of the copy that --ship names, in a store that lacks them
+    Restore {
+        /// The conversation [default: all of the copy]
+        #[arg(value_name = "THREAD", value_parser = any_thread)]
+        name: Option<String>,
+        /// Says that the store which was shipped is lost: if it is not, it can write nothing more
+        /// of these conversations with --ship
+        #[arg(long)]
+        lost: bool,
+    },
     /// Removes a conversation with everything that belongs to it
     Delete {
         /// Its name

@@ -45,6 +45,11 @@ pub struct Flags {
     #[arg(long, global = true, value_name = "URL")]
     pub store: Option<String>,
 
+    /// The copy into which every line of a conversation is written before it counts, so that it
+    /// survives this machine: file:FOLDER, or s3://BUCKET/PREFIX
+    #[arg(long, global = true, value_name = "URL")]
+    pub ship: Option<String>,
+
     /// The language that you are spoken to: en or zh [default: that of what you write, and before
     /// that the one of your system]
     #[arg(long, global = true)]
@@ -202,6 +207,9 @@ impl Flags {
         }
         if let Some(store) = &self.store {
             flag("store", &crate::without_password(store));
+        }
+        if let Some(ship) = &self.ship {
+            flag("ship", &crate::without_password(ship));
         }
         if self.provider != Provider::default() {
             flag("provider", "anthropic");

@@ -25,6 +25,7 @@ mod retention;
 mod serve;
 mod service;
 mod session;
+mod ship;
 mod signals;
 mod store;
 mod story;

@@ -13,6 +13,7 @@ use super::App;
 use crate::{
     CliError, Resources, copy, model,
     people::{PeopleFile, PersonUsage, TokenLimit},
+    ship,
     store::{self, Store},
     whole::WholeRemoval,
 };
@@ -20,15 +21,21 @@ use crate::{
 impl App {
     /// Opens the store and the model that the flags name, for a thread that goes on or begins.
     pub async fn open(&self) -> Result<Resources, BoxError> {
+        let store = ship::shipped(&self.flags, self.local().await?).await?;
+        self.opened(store, false)
+    }
+
+    /// Opens the store that the flags name, without its copy; it is made if there is none.
+    pub(super) async fn local(&self) -> Result<Store, BoxError> {
         let (address, folder) = self.places()?;
         let store = store::open(&address, &folder, true).await?;
-        let store = store.ok_or_else(|| {
+        store.ok_or_else(|| {
             CliError::new(say!(
                 "a log is made if there is none",
                 "没有日志时会新建一个"
             ))
-        })?;
-        self.opened(store, false)
+            .into()
+        })
     }
 
     /// Opens the store that the flags name, only to read; where nothing can be written, a copy of
@@ -72,7 +79,10 @@ impl App {
 
     pub(super) async fn stored(&self) -> Result<Option<Store>, BoxError> {
         let (address, folder) = self.places()?;
-        store::open(&address, &folder, false).await
+        match store::open(&address, &folder, false).await? {
+            Some(store) => ship::shipped(&self.flags, store).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     pub(super) fn places(&self) -> Result<(String, PathBuf), CliError> {

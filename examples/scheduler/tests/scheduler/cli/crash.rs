@@ -10,7 +10,11 @@ use super::work::Work;
 
 /// Starts the job and kills it after this many lines of output.
 fn kill_after(work: &Work, lines: usize) {
-    let mut command = work.command(&["--yes"]);
+    kill_with(work, &["--yes"], lines);
+}
+
+fn kill_with(work: &Work, args: &[&str], lines: usize) {
+    let mut command = work.command(args);
     let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
     let out = BufReader::new(child.stdout.take().unwrap());
     // These lines are read; it is no error if the process ends before.
@@ -57,6 +61,63 @@ fn killed_at_any_moment_and_started_again_the_job_comes_to_the_same_end() {
         went_on.contains(&true),
         "no process was killed in the middle"
     );
+}
+
+#[test]
+fn k31_a_log_that_is_lost_amid_the_job_is_restored_from_its_copy() {
+    let undisturbed = Work::new();
+    undisturbed.ok(&["--yes"]);
+    let expected = (undisturbed.placed(), undisturbed.schedule());
+    let lost = (1..=4).map(|n| {
+        let (expected, lines) = (expected.clone(), 6 + 2 * n);
+        thread::spawn(move || {
+            let work = Work::new();
+            let ship = format!("file:{}", work.path("copy").display());
+            let run = ["--yes", "--ship", &ship];
+            kill_with(&work, &run, lines);
+            for file in ["threads.db", "threads.db-wal", "threads.db-shm"] {
+                // SQLite may have put its own files away.
+                let _ = std::fs::remove_file(work.path(&format!("scheduler-data/{file}")));
+            }
+            // A new log does not begin the conversation anew.
+            let refused = work.err(&run);
+            assert_contains(&refused, "belongs to the home");
+            let unsaid = work.err(&["--ship", &ship, "restore"]);
+            assert_contains(&unsaid, "--lost");
+            let restored = work.ok(&["--ship", &ship, "restore", "--lost"]);
+            assert_contains(&restored, "restored: default");
+            let again = work.ok(&["--ship", &ship, "restore"]);
+            assert_eq!(again, restored, "repeated");
+            work.ok(&run);
+            let ended = (work.placed(), work.schedule());
+            assert_eq!(ended, expected, "killed after {lines} lines");
+            assert_eq!(
+                work.calendar(),
+                work.schedule(),
+                "killed after {lines} lines"
+            );
+        })
+    });
+    let lost: Vec<_> = lost.collect();
+    for trial in lost {
+        trial.join().unwrap();
+    }
+}
+
+#[test]
+fn k31_a_place_for_a_copy_is_named() {
+    let work = Work::new();
+    for wrong in ["ftp://host/x", "file:", "copy"] {
+        let refused = work.err(&["--ship", wrong, "restore"]);
+        assert_contains(&refused, "file:FOLDER, s3://BUCKET/PREFIX");
+    }
+    assert_contains(&work.err(&["restore"]), "--ship names the copy");
+    let refused = work.err(&["--lang", "zh", "--ship", "file:", "restore"]);
+    assert_contains(&refused, "不是副本的位置");
+    if cfg!(not(feature = "s3")) {
+        let refused = work.err(&["--ship", "s3://bucket/x", "restore"]);
+        assert_contains(&refused, "--features s3");
+    }
 }
 
 #[test]
