@@ -20,4 +20,5 @@ guides! {
     ServeManyPeople: "serve-many-people.md",
     Observe: "observe.md",
     MigrateAState: "migrate-a-state.md",
+    FromALaptopToACluster: "from-a-laptop-to-a-cluster.md",
 }

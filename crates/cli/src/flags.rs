@@ -46,7 +46,7 @@ pub struct Flags {
     pub store: Option<String>,
 
     /// The copy into which every line of a conversation is written before it counts, so that it
-    /// survives this machine: file:FOLDER, or s3://BUCKET/PREFIX
+    /// survives this machine: `file:FOLDER`, or `s3://BUCKET/PREFIX`
     #[arg(long, global = true, value_name = "URL")]
     pub ship: Option<String>,
 
