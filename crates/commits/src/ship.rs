@@ -218,7 +218,8 @@ impl<L: ThreadStore> Shipped<L> {
         self.catch_up(thread).await.map(|_| ())
     }
 
-    /// Ships what was left of a thread that was just leased, and the fence of the lease, and gives the lease back if it cannot.
+    /// Ships what was left of a thread that was just leased, and the fence of the lease, and gives
+    /// the lease back if it cannot.
     async fn begin(&self, lease: &Lease) -> Result<(), StoreError> {
         let shipped = async {
             self.catch_up(&lease.thread).await?;

@@ -40,25 +40,15 @@ impl RestateOptions {
         }
     }
 
-    /// Sets the time after which a drive stops at its next step.
-    #[must_use]
-    pub fn limit(mut self, limit: Duration) -> Self {
-        self.limit = limit;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the time after which a drive stops at its next step.
+        pub fn limit(limit: Duration) { limit = limit }
 
-    /// Sets the interval at which threads whose word was lost are looked for.
-    #[must_use]
-    pub fn sweep(mut self, every: Duration) -> Self {
-        self.sweep = every;
-        self
-    }
+        /// Sets the interval at which threads whose word was lost are looked for.
+        pub fn sweep(every: Duration) { sweep = every }
 
-    /// Sets the largest number of threads that one sweep wakes.
-    #[must_use]
-    pub fn swept(mut self, threads: usize) -> Self {
-        self.swept = threads;
-        self
+        /// Sets the largest number of threads that one sweep wakes.
+        pub fn swept(threads: usize) { swept = threads }
     }
 }
 

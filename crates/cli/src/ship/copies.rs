@@ -1,0 +1,149 @@
+//! Copies of conversations that outlive the machine: shipping, and going on with them.
+use std::sync::Arc;
+
+use fugato_commits::{CommitLog, CommitLogOptions, Home, RestorePoint, Shipped};
+use fugato_graph::BoxError;
+use fugato_state::{ThreadId, say};
+use fugato_store::{DocKey, DocStore, DocStoreExt as _, Namespace, Precondition, StoreError};
+
+use crate::{CliError, Flags, Terminal, error::ErrorContext as _, store::Store, without_password};
+
+/// Returns the store with its copy, if the flags name one.
+pub(crate) async fn shipped(flags: &Flags, store: Store) -> Result<Store, BoxError> {
+    let Some(address) = address(flags) else {
+        return Ok(store);
+    };
+    let copy = open(&address).await?;
+    let home = home(&*store.docs).await?;
+    Ok(Store {
+        log: Arc::new(Shipped::new(store.log, copy, home)),
+        docs: store.docs,
+    })
+}
+
+/// Goes on with copies in a store that lacks them.
+pub(crate) async fn restore(
+    flags: &Flags,
+    store: Store,
+    name: Option<ThreadId>,
+    lost: bool,
+    terminal: &mut Terminal,
+) -> Result<(), BoxError> {
+    let Some(address) = address(flags) else {
+        return Err(CliError::new(say!(
+            "--ship names the copy to go on with: {ALLOWED}",
+            "用 --ship 指定要继续使用的副本：{ALLOWED}"
+        ))
+        .into());
+    };
+    let copy = open(&address).await?;
+    let home = home(&*store.docs).await?;
+    let threads = match name {
+        Some(name) => vec![name],
+        None => copy.copies().await?,
+    };
+    for thread in &threads {
+        let owner = copy.home(thread).await?;
+        if owner.is_some_and(|owner| owner != home) && !lost {
+            let name = thread.as_str();
+            return Err(CliError::new(say!(
+                "the conversation {name:?} belongs to another store; if that one is lost, say so with --lost: it can write nothing more of it then",
+                "会话 {name:?} 属于另一个存储；如果那个存储已经丢失，请加上 --lost：之后它不能再写这个会话"
+            ))
+            .into());
+        }
+    }
+    for thread in &threads {
+        let restored = copy.restore(thread, &store.log, home, RestorePoint::Newest);
+        let restored = restored.await?;
+        let (name, lines) = (thread.as_str(), restored.head);
+        let text = terminal.lang.pick(
+            format!("restored: {name} ({lines} lines)"),
+            format!("已恢复：{name}（{lines} 行）"),
+        );
+        if lines > 0 {
+            terminal.line(text);
+        }
+        if restored.left_behind > 0 {
+            return Err(CliError::new(say!(
+                "the copy of {name:?} was being written and is not whole; it was restored as it was before, and needs another place for --ship",
+                "{name:?} 的副本当时还没有写完；已恢复到之前的状态，--ship 需要另一个位置"
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The copies that can be named.
+const ALLOWED: &str = "file:FOLDER, s3://BUCKET/PREFIX";
+
+/// Returns the place of the copy. Each person has one of their own.
+fn address(flags: &Flags) -> Option<String> {
+    let address = flags.ship.clone()?;
+    Some(match &flags.person {
+        None => address,
+        Some(person) => format!("{}/people/{person}", address.trim_end_matches('/')),
+    })
+}
+
+async fn open(address: &str) -> Result<CommitLog, BoxError> {
+    let named = || format!("--ship {}", without_password(address));
+    let folder = address.strip_prefix("file:").map(|path| {
+        // A URL of a file has an empty host.
+        path.strip_prefix("//").unwrap_or(path)
+    });
+    match folder {
+        Some("") => Err(refused(address).into()),
+        Some(folder) => {
+            let copy = CommitLog::open_folder(folder, CommitLogOptions::default()).await;
+            Ok(copy.tell(named)?)
+        }
+        None if address.starts_with("s3://") => Ok(bucket(address).await?.tell(named)?),
+        None => Err(refused(address).into()),
+    }
+}
+
+fn refused(address: &str) -> CliError {
+    let shown = without_password(address);
+    CliError::new(say!(
+        "--ship {shown:?} is no place of a copy: allowed are {ALLOWED}",
+        "--ship {shown:?} 不是副本的位置：允许 {ALLOWED}"
+    ))
+}
+
+#[cfg(feature = "s3")]
+async fn bucket(address: &str) -> Result<Result<CommitLog, StoreError>, CliError> {
+    Ok(CommitLog::open_bucket(address, [], CommitLogOptions::default()).await)
+}
+
+#[cfg(not(feature = "s3"))]
+#[expect(clippy::unused_async, reason = "with the feature it asks a server")]
+async fn bucket(address: &str) -> Result<Result<CommitLog, StoreError>, CliError> {
+    let shown = without_password(address);
+    Err(CliError::new(say!(
+        "--ship {shown}: this program was built without buckets; build it with `--features s3`, or name file:FOLDER",
+        "--ship {shown}：这个程序构建时没有包含对象存储；请用 `--features s3` 构建，或指定 file:FOLDER"
+    )))
+}
+
+/// Returns the home that a store is, which lies beside its log and goes with it.
+async fn home(docs: &dyn DocStore) -> Result<Home, BoxError> {
+    let (space, key) = (Namespace::new(["store"])?, DocKey::new("home")?);
+    let new = Home::random().map_err(|kind| StoreError::new(kind, "ship"))?;
+    let text = new.to_string();
+    match docs.put_if(&space, &key, text, Precondition::Absent).await {
+        Ok(_) => return Ok(new),
+        Err(error) if error.is_conflict() => {}
+        Err(error) => return Err(error.into()),
+    }
+    let known: Option<String> = docs.get_as(&space, &key).await?;
+    let known = known.and_then(|known| known.parse().ok());
+    known.ok_or_else(|| {
+        CliError::new(say!(
+            "the document store/home of the store is no home",
+            "存储的文档 store/home 不是有效的标识"
+        ))
+        .into()
+    })
+}
