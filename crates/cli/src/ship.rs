@@ -14,7 +14,6 @@ mod missing {
 
     use crate::{CliError, Flags, Terminal, store::Store};
 
-    #[expect(clippy::unused_async, reason = "with the feature it opens the copy")]
     pub(crate) async fn shipped(flags: &Flags, store: Store) -> Result<Store, BoxError> {
         match &flags.ship {
             None => Ok(store),
@@ -22,7 +21,6 @@ mod missing {
         }
     }
 
-    #[expect(clippy::unused_async, reason = "with the feature it opens the copy")]
     pub(crate) async fn restore(
         _: &Flags,
         _: Store,
