@@ -60,6 +60,8 @@ pub(crate) struct Ingress {
 
 impl Ingress {
     pub(crate) fn new(address: &str) -> Result<Self, RestateError> {
+        // Where another crate has given the client TLS, it does not start without this.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().timeout(PATIENCE).build()?;
         let url = at(address, &[])?;
         Ok(Self { client, url })
