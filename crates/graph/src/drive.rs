@@ -28,7 +28,7 @@ pub trait Drive: Send + Sync {
     async fn due(&self, n: usize) -> Result<Vec<ThreadId>, RunError>;
 }
 
-/// What an engine has to do next for a thread, from [`Drive::drive`].
+/// The next thing that an engine has to do for a thread, from [`Drive::drive`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Next {

@@ -15,7 +15,7 @@ pub(crate) struct FugatoThread {
     limit: Duration,
 }
 
-/// What a drive came to, as the engine keeps it.
+/// The end of a drive, as the engine keeps it.
 #[derive(Debug, Serialize, Deserialize)]
 enum Step {
     /// Nothing goes on by itself.

@@ -77,7 +77,7 @@ disable-web-ui = true
         &self.server
     }
 
-    /// Where its administration is.
+    /// Returns the address of its administration.
     pub fn admin(&self) -> String {
         format!("http://127.0.0.1:{}", self.admin)
     }

@@ -129,15 +129,15 @@ async fn acquire(log: &impl ThreadLog, name: &str) -> Result<Lease, StoreError> 
     }
 }
 
-/// What a process was told.
+/// The last position and fence that a process was given.
 #[derive(Default)]
-struct Told {
+struct Acknowledgement {
     head: Seq,
     fence: Fence,
 }
 
 /// Writes a thread in several commits, one of them with a fold, and compacts it.
-async fn write(process: &Process, told: &mut Told) -> Result<(), StoreError> {
+async fn write(process: &Process, told: &mut Acknowledgement) -> Result<(), StoreError> {
     let desk = thread("desk");
     told.fence = acquire(process, "desk").await?.fence;
     let mut tell = async |commit: Commit| {
@@ -190,7 +190,7 @@ async fn k31_shipping_that_is_killed_anywhere_loses_nothing_that_was_acknowledge
 -> Result<(), String> {
     let requests = at_every_request(async |life| {
         let world = World::new();
-        let mut acknowledged = Told::default();
+        let mut acknowledged = Acknowledgement::default();
         if let Ok(process) = world.process(&life).await {
             let _ = write(&process, &mut acknowledged).await;
         }
@@ -226,7 +226,7 @@ async fn k31_what_a_killed_process_left_is_shipped_before_the_next_begins() -> R
     at_every_request(async |life| {
         let world = World::new();
         if let Ok(process) = world.process(&life).await {
-            let _ = write(&process, &mut Told::default()).await;
+            let _ = write(&process, &mut Acknowledgement::default()).await;
         }
         world.clock.advance(TTL + 1);
         let next = told(world.process(&Life::default()).await)?;
@@ -251,7 +251,7 @@ async fn k31_what_a_killed_process_left_is_shipped_before_the_next_begins() -> R
 
 /// The kinds of threads that are restored.
 async fn fill(process: &Process) -> Result<(), StoreError> {
-    write(process, &mut Told::default()).await?;
+    write(process, &mut Acknowledgement::default()).await?;
     // One that sleeps, without a fold.
     let fence = acquire(process, "bed").await?.fence;
     let sleeping = Status::Sleeping { until: BEGIN + 5 };

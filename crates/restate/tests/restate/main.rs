@@ -337,7 +337,7 @@ async fn k29_an_engine_wakes_what_sleeps() -> TestResult {
     Ok(())
 }
 
-/// What was left while the engine was away goes on by the sweep, and by nothing else.
+/// Threads that were left while the engine was away go on by the sweep, and by nothing else.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn k29_a_lost_word_is_repeated_by_the_sweep() -> TestResult {
     let Some(restate) = servers::Restate::start() else {

@@ -246,8 +246,8 @@ impl Wake for Ear {
     }
 }
 
-/// What is left to an engine wakes it when it is durable, and what comes to its end does not. A word
-/// that was lost is repeated by a look at what is due.
+/// A thread that is left to an engine wakes it when it is durable, and one that comes to its end does
+/// not. A word that was lost is repeated by a look at what is due.
 pub async fn k29_what_is_left_wakes_the_engine(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let ear = Ear::default();
