@@ -58,8 +58,8 @@ pub(crate) async fn restore(
         let restored = restored.await?;
         let (name, lines) = (thread.as_str(), restored.head);
         let text = terminal.lang.pick(
-            format!("restored: {name} ({lines} lines)"),
-            format!("已恢复：{name}（{lines} 行）"),
+            format!("goes on here: {name} ({lines} lines)"),
+            format!("在此处继续：{name}（{lines} 行）"),
         );
         if lines > 0 {
             terminal.line(text);

@@ -85,7 +85,7 @@ fn k31_a_log_that_is_lost_amid_the_job_is_restored_from_its_copy() {
             let unsaid = work.err(&["--ship", &ship, "restore"]);
             assert_contains(&unsaid, "--lost");
             let restored = work.ok(&["--ship", &ship, "restore", "--lost"]);
-            assert_contains(&restored, "restored: default");
+            assert_contains(&restored, "goes on here: default");
             let again = work.ok(&["--ship", &ship, "restore"]);
             assert_eq!(again, restored, "repeated");
             work.ok(&run);
