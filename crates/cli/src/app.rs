@@ -13,6 +13,7 @@ use crate::{
     backup::Backup,
     check,
     copy::Copies,
+    engine::Engine,
     flags::PEOPLE,
     inspect, observe, people,
     retention::{keep_retiring, retire},
@@ -183,17 +184,24 @@ impl App {
                 listen,
                 client_key_env,
                 person_header,
+                engine,
             } => {
                 let people = self.people();
                 let door = ServeOptions::new(listen, client_key_env.as_deref(), people)?;
+                let engine = Engine::of(&engine, &self.name)?;
                 let door = door.person_header(person_header)?.lang(terminal.lang);
+                let door = door.placed(engine.is_some())?;
                 let open = async |person: Option<&str>| {
                     let of = person.map_or_else(|| self.clone(), |person| self.of(person));
                     let mut opened = of.open().await?;
                     // Whoever sits at the terminal of a server is not the person whom it serves.
                     opened.at_terminal = person.is_none();
+                    opened.engine = engine.clone();
                     let usage = opened.usage.clone();
                     let (agent, paths) = build(opened).await?.parts();
+                    if let Some(engine) = &engine {
+                        engine.place(Arc::new(agent.runner().clone())).await?;
+                    }
                     tokio::spawn(keep_retiring(
                         agent.runner().clone(),
                         self.flags.keep_finished,

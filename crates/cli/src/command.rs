@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use fugato_state::say;
 use serde_json::{Map, Value};
 
-use crate::{PeopleCommand, flags::any_thread};
+use crate::{EngineFlags, PeopleCommand, flags::any_thread};
 
 /// The commands of every agent program.
 #[derive(Debug, Clone, Subcommand)]
@@ -29,6 +29,10 @@ pub enum CliCommand {
         /// that send the key of --client-key-env, which no one but the proxy may know
         #[arg(long, value_name = "HEADER", requires = "client_key_env")]
         person_header: Option<String>,
+
+        /// The engine that goes on with conversations
+        #[command(flatten)]
+        engine: EngineFlags,
     },
     /// Says whom `serve` lets in: each person has keys, and conversations and files of their own
     People {

@@ -8,6 +8,7 @@ mod check;
 mod command;
 mod copy;
 mod difference;
+mod engine;
 mod error;
 mod flags;
 mod follow;
@@ -37,6 +38,7 @@ mod whole;
 
 pub use app::App;
 pub use command::{CliCommand, Format, SayArgs};
+pub use engine::EngineFlags;
 pub use error::CliError;
 pub use flags::{Flags, Provider, thread_name};
 pub use fugato_text::{Lang, UnknownLang};

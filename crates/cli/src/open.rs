@@ -9,7 +9,7 @@ use fugato_llm::ChatModel;
 use fugato_state::{State, ThreadId};
 use fugato_store::{DocStore, ThreadStore};
 
-use crate::{Flags, Folders, Lang, PersonLimits, people::PersonUsage};
+use crate::{Flags, Folders, Lang, PersonLimits, engine::Engine, people::PersonUsage};
 
 /// The duration of a lease: a thread stays held for so long after its process died.
 const LEASE: Duration = Duration::from_secs(3);
@@ -48,14 +48,21 @@ pub struct Resources {
     pub at_terminal: bool,
     /// The use that the person makes of it.
     pub(crate) usage: Option<PersonUsage>,
+    /// The engine that goes on with threads, of a server that has one.
+    pub(crate) engine: Option<Engine>,
     pub(crate) program: String,
     pub(crate) keep_finished: Retention,
 }
 
 impl Resources {
-    /// Creates the runner of a graph, with [`options`](Self::options).
+    /// Creates the runner of a graph, with [`options`](Self::options). A runner of a server with an
+    /// engine leaves to it what goes on later; further options keep that.
     pub fn runner<S: State>(&self, graph: Graph<S>) -> Runner<S> {
-        Runner::new(graph, Arc::new(self.store.clone())).options(self.options())
+        let runner = Runner::new(graph, Arc::new(self.store.clone())).options(self.options());
+        match &self.engine {
+            Some(engine) => engine.placing(runner),
+            None => runner,
+        }
     }
 
     /// Returns the options of a program at a terminal: a short lease, so that a thread of a process

@@ -34,6 +34,8 @@ pub(crate) struct ServeOptions {
     /// The file of people.
     path: PathBuf,
     people: PeopleFile,
+    /// True if an engine goes on with threads, and no worker of this process.
+    placed: bool,
     lang: Lang,
 }
 
@@ -58,6 +60,7 @@ impl ServeOptions {
             header: None,
             path,
             people,
+            placed: false,
             lang: Lang::default(),
         })
     }
@@ -65,6 +68,17 @@ impl ServeOptions {
     /// Sets the language of answers to clients that ask for none.
     pub(crate) fn lang(self, lang: Lang) -> Self {
         Self { lang, ..self }
+    }
+
+    /// Leaves threads to an engine, which knows those of one log.
+    pub(crate) fn placed(self, placed: bool) -> Result<Self, CliError> {
+        if placed && !self.people.keys.is_empty() {
+            return Err(CliError::new(say!(
+                "--restate goes on with the conversations of one log, and each of the people here has a log of their own; leave --restate out",
+                "--restate 只接管一个日志里的会话，而这里每个人都有自己的日志；请去掉 --restate"
+            )));
+        }
+        Ok(Self { placed, ..self })
     }
 
     /// Sets the header in which a proxy names the person.
@@ -95,14 +109,15 @@ impl ServeOptions {
         page: Page,
         terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
-        let (listen, lang) = (self.listen, self.lang);
+        let (listen, lang, placed) = (self.listen, self.lang, self.placed);
         let listener = TcpListener::bind(listen).await;
         let listener = listener.tell(|| say!("cannot listen on {listen}", "无法监听 {listen}"))?;
         let routes = async |person: Option<&str>| {
             let (agent, usage) = open(person).await?;
             let (agent, paths) = agent.parts();
             let routes = AgentRoutes::new(agent).page(page.clone()).lang(lang);
-            let routes = routes.beside(paths).recovers();
+            let routes = routes.beside(paths);
+            let routes = if placed { routes } else { routes.recovers() };
             Ok::<_, BoxError>(match usage {
                 Some(usage) => routes.limits(limited(&usage.limits)).quota(usage),
                 None => routes,

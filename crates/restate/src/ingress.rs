@@ -21,6 +21,15 @@ pub enum RestateError {
         /// The address.
         address: String,
     },
+    /// A name is none of a service.
+    #[error("{}", say!(
+        "{name:?} is no name of a service: letters, digits, `.`, `_` and `-` are allowed, and a letter begins it",
+        "{name:?} 不是服务名：只能有字母、数字、`.`、`_` 和 `-`，并以字母开头"
+    ))]
+    Service {
+        /// The name.
+        name: String,
+    },
     /// No agent was given.
     #[error("{}", say!("no agent was given to serve", "没有给出要服务的智能体"))]
     NoAgent,
@@ -56,20 +65,35 @@ pub enum RestateError {
 pub(crate) struct Ingress {
     client: Client,
     url: Url,
+    service: String,
 }
 
 impl Ingress {
-    pub(crate) fn new(address: &str) -> Result<Self, RestateError> {
+    pub(crate) fn new(address: &str, service: &str) -> Result<Self, RestateError> {
         // Where another crate has given the client TLS, it does not start without this.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().timeout(PATIENCE).build()?;
         let url = at(address, &[])?;
-        Ok(Self { client, url })
+        let service = service.to_owned();
+        Ok(Self {
+            client,
+            url,
+            service,
+        })
+    }
+
+    /// Returns the address of another port of the server.
+    pub(crate) fn beside(&self, port: u16) -> String {
+        let mut url = self.url.clone();
+        url.set_path("/");
+        // An address of HTTP has a host, and so can have a port.
+        let _ = url.set_port(Some(port));
+        url.to_string()
     }
 
     /// Orders a drive of a thread, and does not wait for it. Returns when the server has stored it.
     pub(crate) async fn wake(&self, thread: &ThreadId) -> Result<(), RestateError> {
-        let path = ["FugatoThread", thread.as_str(), "drive", "send"];
+        let path = [self.service.as_str(), thread.as_str(), "drive", "send"];
         let url = below(self.url.clone(), &path);
         // No drive was ordered for a time before all others.
         done(self.client.post(url).json(&0).send().await?).await

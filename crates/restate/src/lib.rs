@@ -14,16 +14,23 @@ use ingress::Ingress;
 pub use ingress::RestateError;
 use object::FugatoThread;
 
+/// The port of the administration, unless a server's settings name another one.
+const ADMIN: u16 = 9070;
+
 /// The place of a Restate server, and the way in which it drives threads.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RestateOptions {
     /// The address of its ingress, such as `http://127.0.0.1:8080`.
     pub ingress: String,
+    /// The name of the service under which the threads are known to it: `FugatoThread` by default.
+    /// Programs with stores of their own need names of their own.
+    pub service: String,
     /// The time after which a drive stops at its next step, so that the engine sees progress: 30 s
     /// by default. It must be shorter than the engine's timeout of inactivity.
     pub limit: Duration,
-    /// The interval at which threads whose word was lost are looked for: 5 s by default.
+    /// The interval at which threads whose word was lost, or whose process died, are looked for:
+    /// 500 ms by default.
     pub sweep: Duration,
     /// The largest number of threads that one sweep wakes: 1000 by default.
     pub swept: usize,
@@ -34,13 +41,17 @@ impl RestateOptions {
     pub fn new(ingress: impl Into<String>) -> Self {
         Self {
             ingress: ingress.into(),
+            service: "FugatoThread".to_owned(),
             limit: Duration::from_secs(30),
-            sweep: Duration::from_secs(5),
+            sweep: Duration::from_millis(500),
             swept: 1000,
         }
     }
 
     fugato_state::setters! {
+        /// Sets the name of the service under which the threads are known to the server.
+        pub fn service(name: impl Into<String>) { service = name.into() }
+
         /// Sets the time after which a drive stops at its next step.
         pub fn limit(limit: Duration) { limit = limit }
 
@@ -63,9 +74,11 @@ impl Restate {
     /// Creates an engine. Nothing is sent before a thread is woken.
     ///
     /// # Errors
-    /// The address of the ingress must be one of `http`.
+    /// The address of the ingress must be one of `http`, and the name of the service one that the
+    /// server allows.
     pub fn new(options: RestateOptions) -> Result<Self, RestateError> {
-        let ingress = Ingress::new(&options.ingress)?;
+        object::allowed(&options.service)?;
+        let ingress = Ingress::new(&options.ingress, &options.service)?;
         let options = Arc::new(options);
         Ok(Self { options, ingress })
     }
@@ -91,8 +104,9 @@ impl Restate {
         stop: impl Future<Output = ()>,
     ) -> Result<(), RestateError> {
         distinct(&agents)?;
-        let threads = FugatoThread::new(agents.clone(), self.options.limit);
-        let endpoint = Endpoint::builder().bind(threads).build();
+        let (limit, service) = (self.options.limit, self.options.service.clone());
+        let threads = FugatoThread::new(agents.clone(), limit, service);
+        let endpoint = Endpoint::builder().bind(threads.named()?).build();
         let server = HttpServer::new(endpoint).serve_with_cancel(listener, stop);
         tokio::select! {
             () = server => Ok(()),
@@ -108,6 +122,12 @@ impl Restate {
     /// The server cannot be reached, or refuses the endpoint.
     pub async fn register(&self, admin: &str, endpoint: &str) -> Result<(), RestateError> {
         self.ingress.register(admin, endpoint).await
+    }
+
+    /// Returns the address of the administration of a server whose settings do not move it: port 9070
+    /// of the host of the ingress.
+    pub fn usual_admin(&self) -> String {
+        self.ingress.beside(ADMIN)
     }
 
     /// Wakes what the claim index says can go on, again and again.

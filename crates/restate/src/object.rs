@@ -3,8 +3,16 @@ use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{Drive, Next};
 use fugato_state::ThreadId;
-use restate_sdk::prelude::*;
+use restate_sdk::{
+    context::RequestTarget,
+    discovery::ServiceName,
+    endpoint::{self, ContextInternal},
+    prelude::*,
+    service::{Discoverable, Service, ServiceDefinition, macro_support},
+};
 use serde::{Deserialize, Serialize};
+
+use crate::RestateError;
 
 /// The threads of the agents, each a virtual object under its name.
 ///
@@ -13,6 +21,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct FugatoThread {
     agents: Vec<Arc<dyn Drive>>,
     limit: Duration,
+    service: String,
 }
 
 /// The end of a drive, as the engine keeps it.
@@ -28,8 +37,21 @@ enum Step {
 const ORDERED: &str = "ordered";
 
 impl FugatoThread {
-    pub(crate) fn new(agents: Vec<Arc<dyn Drive>>, limit: Duration) -> Self {
-        Self { agents, limit }
+    pub(crate) fn new(agents: Vec<Arc<dyn Drive>>, limit: Duration, service: String) -> Self {
+        Self {
+            agents,
+            limit,
+            service,
+        }
+    }
+
+    /// Returns the object under the name of its service. The SDK's own way fixes the name when it is
+    /// compiled, and two programs of one server would take each other's threads.
+    pub(crate) fn named(self) -> Result<ServiceDefinition, RestateError> {
+        let mut discovery = Self::discover();
+        discovery.name = allowed(&self.service)?;
+        let threads = NamedThreads(Arc::new(self));
+        Ok(macro_support::service_definition(threads, discovery))
     }
 
     async fn step(agent: Arc<dyn Drive>, thread: ThreadId, limit: Duration) -> HandlerResult<Step> {
@@ -44,6 +66,37 @@ impl FugatoThread {
     }
 }
 
+/// Returns a name, if a service may have it.
+pub(crate) fn allowed(name: &str) -> Result<ServiceName, RestateError> {
+    let name = name.to_owned();
+    ServiceName::try_from(name.clone()).map_err(|_| RestateError::Service { name })
+}
+
+/// The object under a name of its own.
+struct NamedThreads(Arc<FugatoThread>);
+
+impl Service for NamedThreads {
+    type Future = macro_support::ServiceBoxFuture;
+
+    fn handle(&self, ctx: ContextInternal) -> Self::Future {
+        let threads = self.0.clone();
+        Box::pin(async move {
+            if ctx.handler_name() != DRIVE {
+                let (service, handler) = (ctx.service_name(), ctx.handler_name());
+                return Err(endpoint::Error::unknown_handler(service, handler));
+            }
+            let (came, metadata) = ctx.input().await;
+            let driven = threads.drive((&ctx, metadata).into(), came).await;
+            ctx.handle_handler_result(driven);
+            ctx.end();
+            Ok(())
+        })
+    }
+}
+
+/// The name of the handler.
+const DRIVE: &str = "drive";
+
 #[restate_sdk::object(
     name = "FugatoThread",
     // A drive ends in time by itself; a step may take as long as its node allows.
@@ -52,7 +105,7 @@ impl FugatoThread {
     // Nothing is read of a drive that has ended.
     journal_retention = "0s",
     // What cannot be driven now, for instance while the store is away, is tried for ever.
-    invocation_retry_policy(initial_interval = "200ms", factor = 2.0, max_interval = "10s")
+    invocation_retry_policy(initial_interval = "200ms", factor = 2.0, max_interval = "1s")
 )]
 impl FugatoThread {
     /// Lets the thread go on, and orders the next drive. `came` is the time for which this one was
@@ -89,10 +142,9 @@ impl FugatoThread {
             }
             ctx.set(ORDERED, until);
         }
-        let again = ctx
-            .object_client::<FugatoThreadClient>(ctx.key())
-            .drive(until);
-        again.send_after(Duration::from_millis(after));
+        let thread = RequestTarget::object(&self.service, ctx.key(), DRIVE);
+        ctx.request::<_, ()>(thread, until)
+            .send_after(Duration::from_millis(after));
         Ok(())
     }
 }

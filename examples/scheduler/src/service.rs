@@ -37,8 +37,19 @@ impl Service {
         options: RunnerOptions,
         max_rounds: u64,
     ) -> Result<Self, fugato::graph::BuildError> {
+        let runner = |graph| Runner::new(graph, store);
+        Self::over(deps, runner, options, max_rounds)
+    }
+
+    /// Creates the agent over a runner of the caller's, which gets these options.
+    pub fn over(
+        deps: &Deps,
+        runner: impl FnOnce(Graph<AgentState>) -> Runner<AgentState>,
+        options: RunnerOptions,
+        max_rounds: u64,
+    ) -> Result<Self, fugato::graph::BuildError> {
         let limit = max_rounds * STEPS_PER_ROUND + STEP_RESERVE;
-        let runner = Runner::new(graph(deps)?, store).options(options.step_limit(limit));
+        let runner = runner(graph(deps)?).options(options.step_limit(limit));
         Ok(Self {
             runner,
             max_rounds,

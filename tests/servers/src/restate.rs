@@ -77,6 +77,22 @@ disable-web-ui = true
         &self.server
     }
 
+    /// Returns the flags of a program of ours that leaves its threads to the server, at a port that
+    /// was free.
+    pub fn flags(&self) -> Vec<String> {
+        let listen = format!("127.0.0.1:{}", free_port());
+        let (ingress, admin) = (self.server.url().to_owned(), self.admin());
+        let flags = [
+            ("--restate", ingress),
+            ("--restate-admin", admin),
+            ("--restate-listen", listen),
+        ];
+        let flags = flags.into_iter();
+        flags
+            .flat_map(|(flag, value)| [flag.to_owned(), value])
+            .collect()
+    }
+
     /// Returns the address of its administration.
     pub fn admin(&self) -> String {
         format!("http://127.0.0.1:{}", self.admin)

@@ -127,6 +127,7 @@ impl App {
             usage,
             reads,
             at_terminal: true,
+            engine: None,
             program: self.name.clone(),
             keep_finished: self.flags.keep_finished,
         })

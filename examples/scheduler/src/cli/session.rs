@@ -165,8 +165,8 @@ pub(crate) async fn to_read(open: &Resources) -> Result<ServedScheduler> {
 }
 
 fn service(deps: &Deps, open: &Resources, max_rounds: u64) -> Result<Service> {
-    let store = Arc::new(open.store.clone());
-    Ok(Service::new(deps, store, open.options(), max_rounds)?)
+    let runner = |graph| open.runner(graph);
+    Ok(Service::over(deps, runner, open.options(), max_rounds)?)
 }
 
 /// Copies the input of a conversation into its folder, so that later commands need not name it

@@ -18,6 +18,7 @@ mod evening;
 mod full_sequence;
 mod orchestration;
 mod people;
+mod placed;
 #[cfg(feature = "evening")]
 mod repairs;
 mod requests;

@@ -15,6 +15,7 @@ mod http;
 mod legacy;
 mod models;
 mod people;
+mod placed;
 mod plans;
 mod property;
 mod served;
