@@ -191,25 +191,7 @@ impl App {
                 let engine = Engine::of(&engine, &self.name)?;
                 let door = door.person_header(person_header)?.lang(terminal.lang);
                 let door = door.placed(engine.is_some())?;
-                let open = async |person: Option<&str>| {
-                    let of = person.map_or_else(|| self.clone(), |person| self.of(person));
-                    let mut opened = of.open().await?;
-                    // Whoever sits at the terminal of a server is not the person whom it serves.
-                    opened.at_terminal = person.is_none();
-                    opened.engine = engine.clone();
-                    let usage = opened.usage.clone();
-                    let (agent, paths) = build(opened).await?.parts();
-                    if let Some(engine) = &engine {
-                        engine.place(Arc::new(agent.runner().clone())).await?;
-                    }
-                    tokio::spawn(keep_retiring(
-                        agent.runner().clone(),
-                        self.flags.keep_finished,
-                    ));
-                    Ok((WithRoutes::new(agent, paths), usage))
-                };
-                let page = self.page.clone().tools(self.tools.iter().copied());
-                door.serve(open, page, terminal).await
+                self.serve(door, engine, build, terminal).await
             }
             CliCommand::People { command } => {
                 Ok(people::carry_out(command, &self.people(), terminal)?)
@@ -268,6 +250,35 @@ impl App {
                 lang.scope_future(looked).await
             }
         }
+    }
+
+    /// Serves the agents that `build` wires, whose threads the engine places, if there is one.
+    async fn serve<W: IntoService>(
+        &self,
+        door: ServeOptions,
+        engine: Option<Engine>,
+        build: impl AsyncFn(Resources) -> Result<W, BoxError>,
+        terminal: &mut Terminal,
+    ) -> Result<(), BoxError> {
+        let open = async |person: Option<&str>| {
+            let of = person.map_or_else(|| self.clone(), |person| self.of(person));
+            let mut opened = of.open().await?;
+            // Whoever sits at the terminal of a server is not the person whom it serves.
+            opened.at_terminal = person.is_none();
+            opened.engine = engine.clone();
+            let usage = opened.usage.clone();
+            let (agent, paths) = build(opened).await?.parts();
+            if let Some(engine) = &engine {
+                engine.place(Arc::new(agent.runner().clone())).await?;
+            }
+            tokio::spawn(keep_retiring(
+                agent.runner().clone(),
+                self.flags.keep_finished,
+            ));
+            Ok((WithRoutes::new(agent, paths), usage))
+        };
+        let page = self.page.clone().tools(self.tools.iter().copied());
+        door.serve(open, page, terminal).await
     }
 
     async fn say<A: fugato_axum::Agent>(
