@@ -9,6 +9,7 @@ use reliability::{
     load::under_load,
     long::long,
     parked::{park, parked},
+    scale,
     serve::{Mode, Serve, serve},
     share::{Queue, drain, hand_over, throughput},
     store::{Kind, Place},
@@ -87,6 +88,16 @@ enum Trial {
         /// When the server is killed, in milliseconds.
         #[arg(long)]
         dies_after: Option<u64>,
+    },
+    /// Fills a store with threads, of which one in a hundred can go on, and tells what a claim, a
+    /// wake, a timer and a page of the list cost at each size.
+    Scale {
+        /// Where they lie.
+        #[arg(long, default_value = "sqlite")]
+        store: scale::Kind,
+        /// The sizes, smallest first.
+        #[arg(long, value_delimiter = ',', default_value = "10000,100000,1000000")]
+        threads: Vec<u64>,
     },
     /// The process that the other trials start and kill.
     #[command(hide = true)]
@@ -173,6 +184,7 @@ async fn carry_out(trial: Trial) -> TrialResult<Vec<String>> {
             tell(&verdict.to_string());
             Ok(verdict.problems)
         }
+        Trial::Scale { store, threads } => grow(store, &threads).await,
         Trial::Serve(how) => serve(&how).await.map(|()| vec![]),
     }
 }
@@ -187,6 +199,19 @@ async fn again(arguments: &[&str], file: &std::path::Path) -> TrialResult<Vec<St
     } else {
         vec![status.to_string()]
     })
+}
+
+async fn grow(store: scale::Kind, sizes: &[u64]) -> TrialResult<Vec<String>> {
+    let growing = scale::Growing::new(store)?;
+    let mut growing = growing.ok_or("the server is not installed")?;
+    let mut first = None;
+    for threads in sizes {
+        let costs = growing.grown_to(*threads).await?;
+        tell(&costs.to_string());
+        let first = first.get_or_insert_with(|| costs.clone());
+        tell(&costs.against(first));
+    }
+    Ok(vec![])
 }
 
 async fn server(store: Kind, kills: u32) -> TrialResult<Vec<String>> {
