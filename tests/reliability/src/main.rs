@@ -99,6 +99,12 @@ enum Trial {
         #[arg(long, value_delimiter = ',', default_value = "10000,100000,1000000")]
         threads: Vec<u64>,
     },
+    /// Commits to a folder, and makes the same files by hand, in turn.
+    Folder {
+        /// How often.
+        #[arg(long, default_value_t = 500)]
+        commits: u64,
+    },
     /// The process that the other trials start and kill.
     #[command(hide = true)]
     Serve(Serve),
@@ -185,6 +191,10 @@ async fn carry_out(trial: Trial) -> TrialResult<Vec<String>> {
             Ok(verdict.problems)
         }
         Trial::Scale { store, threads } => grow(store, &threads).await,
+        Trial::Folder { commits } => {
+            tell(&scale::on_a_folder(commits).await?.to_string());
+            Ok(vec![])
+        }
         Trial::Serve(how) => serve(&how).await.map(|()| vec![]),
     }
 }

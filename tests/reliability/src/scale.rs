@@ -1,8 +1,11 @@
 //! What a store with many threads costs.
 use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use fugato_commits::{CommitLog, CommitLogOptions};
@@ -10,7 +13,8 @@ use fugato_postgres::PostgresLog;
 use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{Millis, ThreadId};
 use fugato_store::{
-    Commit, Expect, LeaseOutcome, LeaseRequest, Record, Status, ThreadFilter, ThreadStore,
+    Commit, Expect, LeaseOutcome, LeaseRequest, Record, Status, ThreadFilter, ThreadLog as _,
+    ThreadStore,
 };
 use futures::{StreamExt, TryStreamExt, stream};
 use servers::{Postgres, Server};
@@ -204,11 +208,6 @@ async fn measure(log: &dyn ThreadStore, threads: u64) -> TrialResult<Costs> {
         log.list(filter).await?;
         page.push(begin.elapsed());
     }
-    let median = |mut took: Vec<std::time::Duration>| {
-        took.sort();
-        let middle = took.get(took.len() / 2).copied().unwrap_or_default();
-        middle.as_secs_f64() * 1e6
-    };
     Ok(Costs {
         threads,
         due: (0..threads).filter(|number| is_due(*number)).count() as u64,
@@ -218,6 +217,13 @@ async fn measure(log: &dyn ThreadStore, threads: u64) -> TrialResult<Costs> {
         page: median(page),
         memory: resident()?,
     })
+}
+
+/// In microseconds.
+fn median(mut took: Vec<Duration>) -> f64 {
+    took.sort();
+    let middle = took.get(took.len() / 2).copied().unwrap_or_default();
+    middle.as_secs_f64() * 1e6
 }
 
 fn claims() -> LeaseRequest {
@@ -264,4 +270,93 @@ async fn settle(log: &dyn ThreadStore, thread: &ThreadId, status: Status) -> Tri
     let appended = log.append(thread, &commit(expect, status)).await?;
     release(log, thread.clone(), expect).await?;
     Ok(appended.now)
+}
+
+/// A commit on a folder, and what the disk takes for it alone, as medians in microseconds.
+#[derive(Debug, Clone, PartialEq, derive_more::Display)]
+#[display(
+    "a commit of {bytes} bytes on a folder {commit:.0} µs; its {files} synced files by hand \
+     {by_hand:.0} µs: {ratio:.2} times",
+    ratio = commit / by_hand
+)]
+#[non_exhaustive]
+pub struct FolderCost {
+    /// The bytes of its record.
+    pub bytes: usize,
+    /// The files that a commit leaves.
+    pub files: usize,
+    /// A commit.
+    pub commit: f64,
+    /// The same files, each written beside its place, synced, linked there, and synced with its
+    /// folder.
+    pub by_hand: f64,
+}
+
+/// Commits to a thread in a folder, and makes the same files by hand, in turn.
+pub async fn on_a_folder(commits: u64) -> TrialResult<FolderCost> {
+    let folder = tempfile::tempdir()?;
+    let (log, hand) = (folder.path().join("log"), folder.path().join("hand"));
+    fs::create_dir(&hand)?;
+    let options = CommitLogOptions::default();
+    let store = CommitLog::open_folder(&log, options).await?;
+    let thread = name(0)?;
+    begin(&store, 0).await?;
+    let acquire = LeaseRequest::Acquire {
+        thread: thread.clone(),
+        owner: "scale".into(),
+        ttl: LONG,
+    };
+    let leases = granted(&store, acquire).await?;
+    let (_, mut expect) = leases.into_iter().next().ok_or("no lease")?;
+    let mut commit_of = async || -> TrialResult<Duration> {
+        let begin = Instant::now();
+        let appended = store
+            .append(&thread, &commit(expect, Status::Runnable))
+            .await?;
+        expect.head = appended.head;
+        Ok(begin.elapsed())
+    };
+    commit_of().await?;
+    let before = files(&log)?;
+    commit_of().await?;
+    let made: Vec<_> = files(&log)?
+        .into_iter()
+        .filter(|file| !before.contains(file))
+        .collect();
+    let content: Vec<_> = made.iter().map(fs::read).collect::<Result<_, _>>()?;
+    let (mut took, mut by_hand) = (vec![], vec![]);
+    for number in 0..commits {
+        took.push(commit_of().await?);
+        let begin = Instant::now();
+        for (nth, content) in content.iter().enumerate() {
+            let (aside, place) = (hand.join("aside"), hand.join(format!("{number}-{nth}")));
+            let mut file = fs::File::create(&aside)?;
+            file.write_all(content)?;
+            file.sync_all()?;
+            fs::hard_link(&aside, &place)?;
+            fs::remove_file(&aside)?;
+            fs::File::open(&hand)?.sync_all()?;
+        }
+        by_hand.push(begin.elapsed());
+    }
+    Ok(FolderCost {
+        bytes: RECORD.len(),
+        files: made.len(),
+        commit: median(took),
+        by_hand: median(by_hand),
+    })
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> TrialResult<BTreeSet<PathBuf>> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else {
+            found.insert(path);
+        }
+    }
+    Ok(found)
 }
