@@ -36,6 +36,8 @@ pub struct Start {
     pub concurrency: usize,
     /// When what happened is stored.
     pub durability: Mode,
+    /// The ingress of an engine that places the threads, and the port at which it finds the process.
+    pub engine: Option<(String, u16)>,
 }
 
 impl Start {
@@ -50,6 +52,7 @@ impl Start {
             lease: 400,
             concurrency: 16,
             durability: Mode::Strict,
+            engine: None,
         }
     }
 
@@ -78,6 +81,9 @@ impl Start {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true);
+        if let Some((ingress, port)) = &self.engine {
+            command.args(["--engine", ingress, "--port", &port.to_string()]);
+        }
         let mut process = command.spawn()?;
         let orders = process.stdin.take();
         let out = process.stdout.take().ok_or("the output is piped")?;

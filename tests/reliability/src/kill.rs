@@ -63,20 +63,7 @@ pub async fn kill(
     let store = place.open().await?;
     let mut start = Start::new(&plan.program, &place.spec, &evidence);
     start.durability = plan.durability;
-    let mut parent = Parent {
-        runner: store.runner(job::graph(&evidence)?),
-        judge: Judge::new(&evidence, plan.durability).await?,
-        wanted: plan.open,
-        evidence,
-        store,
-        open: BTreeSet::new(),
-        begun: 0,
-        tokens: 0,
-        acknowledged: HashMap::new(),
-        sent: HashMap::new(),
-        asked: HashSet::new(),
-        told: HashSet::new(),
-    };
+    let mut parent = Parent::new(store, evidence, (plan.durability, plan.open)).await?;
     let mut random = Rng::with_seed(plan.seed);
     for kill in 1..=plan.kills {
         parent
@@ -91,15 +78,15 @@ pub async fn kill(
 }
 
 /// Who submits jobs and answers questions: the world outside of the process.
-struct Parent {
+pub(crate) struct Parent {
     runner: Runner<Job>,
     store: Store,
     evidence: Evidence,
-    judge: Judge,
+    pub(crate) judge: Judge,
     /// How many jobs are to be open.
-    wanted: usize,
+    pub(crate) wanted: usize,
     /// Jobs that have not ended.
-    open: BTreeSet<String>,
+    pub(crate) open: BTreeSet<String>,
     /// How many were begun.
     begun: usize,
     /// How many answers were given to the question whether to go on; each is another.
@@ -112,6 +99,8 @@ struct Parent {
     asked: HashSet<String>,
     /// Jobs of which this process was told.
     told: HashSet<String>,
+    /// True if a question gets the same answer again: another process may be at the first one.
+    pub(crate) repeats: bool,
 }
 
 /// How often the parent looks.
@@ -121,14 +110,41 @@ const LOOK: Duration = Duration::from_millis(15);
 const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Parent {
+    pub(crate) async fn new(
+        store: Store,
+        evidence: Evidence,
+        (durability, wanted): (Mode, usize),
+    ) -> TrialResult<Self> {
+        Ok(Self {
+            runner: store.runner(job::graph(&evidence)?),
+            judge: Judge::new(&evidence, durability).await?,
+            wanted,
+            evidence,
+            store,
+            open: BTreeSet::new(),
+            begun: 0,
+            tokens: 0,
+            acknowledged: HashMap::new(),
+            sent: HashMap::new(),
+            asked: HashSet::new(),
+            told: HashSet::new(),
+            repeats: false,
+        })
+    }
+
+    /// Forgets what a process was told that is gone.
+    pub(crate) fn tell_again(&mut self) {
+        self.asked.clear();
+        self.told.clear();
+    }
+
     async fn live_and_die(
         &mut self,
         mut child: Child,
         random: &mut Rng,
         longest: u64,
     ) -> TrialResult<()> {
-        self.asked.clear();
-        self.told.clear();
+        self.tell_again();
         // Some die while they start.
         let life = if random.u8(0..10) == 0 {
             Duration::from_millis(random.u64(0..30))
@@ -151,8 +167,7 @@ impl Parent {
     }
 
     async fn finish(&mut self, mut child: Child) -> TrialResult<()> {
-        self.asked.clear();
-        self.told.clear();
+        self.tell_again();
         child.ready().await?;
         let mut since = Instant::now();
         while !self.open.is_empty() {
@@ -178,7 +193,7 @@ impl Parent {
     }
 
     /// Hears what the process says, answers, and begins jobs.
-    async fn look(&mut self, child: &mut Child) -> TrialResult<()> {
+    pub(crate) async fn look(&mut self, child: &mut Child) -> TrialResult<()> {
         for said in child.heard() {
             self.hear(said);
         }
@@ -264,11 +279,15 @@ impl Parent {
         if let Some(told) = job::told(&self.evidence, thread.as_str(), interrupt)? {
             return Ok(told);
         }
+        let before = self.sent.get(&question_id(thread, interrupt));
+        if let Some(before) = before.filter(|_| self.repeats) {
+            return Ok(before.clone());
+        }
         self.tokens += 1;
         Ok(self.tokens.into())
     }
 
-    fn hear(&mut self, said: ServerLine) {
+    pub(crate) fn hear(&mut self, said: ServerLine) {
         match said {
             ServerLine::Acknowledged(id) => {
                 if let Some(answer) = self.sent.get(&id) {

@@ -22,6 +22,7 @@ pub mod kill;
 pub mod load;
 pub mod long;
 pub mod parked;
+pub mod placed;
 pub mod scale;
 pub mod serve;
 pub mod share;

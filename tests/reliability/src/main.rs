@@ -9,6 +9,7 @@ use reliability::{
     load::under_load,
     long::long,
     parked::{park, parked},
+    placed::{PlacedPlan, bereft, placed, queue},
     scale,
     serve::{Mode, Serve, serve},
     share::{Queue, drain, hand_over, throughput},
@@ -105,6 +106,17 @@ enum Trial {
         #[arg(long, default_value_t = 500)]
         commits: u64,
     },
+    /// Kills services, the Restate server that places their threads, and Postgres, alone and in pairs;
+    /// measures how soon a thread of a dead service goes on; and lets one of three engines die for
+    /// good.
+    Placed {
+        /// How many processes are killed.
+        #[arg(long, default_value_t = 300)]
+        kills: u32,
+        /// What makes the moments random.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// The process that the other trials start and kill.
     #[command(hide = true)]
     Serve(Serve),
@@ -195,6 +207,7 @@ async fn carry_out(trial: Trial) -> TrialResult<Vec<String>> {
             tell(&scale::on_a_folder(commits).await?.to_string());
             Ok(vec![])
         }
+        Trial::Placed { kills, seed } => engines(kills, seed).await,
         Trial::Serve(how) => serve(&how).await.map(|()| vec![]),
     }
 }
@@ -222,6 +235,39 @@ async fn grow(store: scale::Kind, sizes: &[u64]) -> TrialResult<Vec<String>> {
         tell(&costs.against(first));
     }
     Ok(vec![])
+async fn engines(kills: u32, seed: u64) -> TrialResult<Vec<String>> {
+    const MISSING: &str = "Restate is not installed";
+    let program = env::current_exe()?;
+    let mut plan = PlacedPlan::new(&program, kills, seed);
+    let (store, restate) = (place(Kind::Postgres)?, servers::Restate::start());
+    let (store, restate) = (Arc::new(store), Arc::new(restate.ok_or(MISSING)?));
+    let verdict = placed(&plan, &store, &restate, |kill, verdict| {
+        if kill.is_multiple_of(30) {
+            tell(&verdict.to_string());
+        }
+    });
+    let verdict = verdict.await?;
+    tell(&format!("in turn and in pairs: {verdict}"));
+    let mut problems = verdict.problems;
+    for _ in 0..3 {
+        let store = place(Kind::Postgres)?;
+        let mut queue = queue(&program, &store, &restate).await?;
+        let lease = queue.start.lease;
+        let gone_on = hand_over(&mut queue).await?;
+        let took = gone_on.took.as_millis();
+        tell(&format!(
+            "handed over in {took} ms, with a lease of {lease} ms"
+        ));
+        problems.extend(gone_on.problems);
+    }
+    drop(restate);
+    let cluster = servers::Restate::cluster().ok_or(MISSING)?;
+    let store = Arc::new(place(Kind::Postgres)?);
+    plan.kills = 1;
+    let verdict = bereft(&plan, &store, &cluster).await?;
+    tell(&format!("one of three engines lost: {verdict}"));
+    problems.extend(verdict.problems);
+    Ok(problems)
 }
 
 async fn server(store: Kind, kills: u32) -> TrialResult<Vec<String>> {

@@ -2,7 +2,7 @@
 use std::{io::Write, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
-use fugato_graph::{Answers, Durability, Runner, RunnerOptions, Worker, WorkerReport};
+use fugato_graph::{Answers, Drive, Durability, Runner, RunnerOptions, Worker, WorkerReport};
 use fugato_state::{State, ThreadId};
 use fugato_stream::EventKind;
 use futures::StreamExt;
@@ -18,7 +18,7 @@ use crate::{
     TrialResult,
     chain::{self, Change, Walk},
     evidence::Evidence,
-    job,
+    job, placed,
     store::Store,
 };
 
@@ -46,6 +46,12 @@ pub struct Serve {
     /// When what happened is stored.
     #[arg(long, default_value = "strict")]
     pub durability: Mode,
+    /// The ingress of a Restate server that places the threads, in place of a worker.
+    #[arg(long, requires = "port")]
+    pub engine: Option<String>,
+    /// The port at which that server finds the process. Several processes may have it.
+    #[arg(long)]
+    pub port: Option<u16>,
 }
 
 /// When what happened is stored.
@@ -168,6 +174,14 @@ async fn work<S: State>(
 ) -> TrialResult<()> {
     let how = options(Duration::from_millis(serve.lease)).durability(serve.durability.into());
     let runner = runner.options(how);
+    let engine = match (&serve.engine, serve.port) {
+        (Some(ingress), Some(port)) => Some((placed::engine(ingress)?, port)),
+        _ => None,
+    };
+    let runner = match &engine {
+        Some((engine, _)) => engine.placing(runner),
+        None => runner,
+    };
     let mut terminated = signal(SignalKind::terminate())?;
     let (ended, mut orders_end) = mpsc::channel::<()>(1);
     let taking = tokio::spawn(take_orders(runner.clone(), input, ended));
@@ -177,6 +191,14 @@ async fn work<S: State>(
             _ = orders_end.recv() => {}
         }
     };
+    if let Some((engine, port)) = engine {
+        let listener = placed::shared_port(port)?;
+        say(&ServerLine::Ready)?;
+        let agents: Vec<Arc<dyn Drive>> = vec![Arc::new(runner)];
+        engine.serve(listener, agents, stop).await?;
+        taking.abort();
+        return say(&ServerLine::Worked(0, 0, 0));
+    }
     let worker = Worker::new(runner)
         .concurrency(serve.concurrency)
         .poll(Duration::from_millis(100));

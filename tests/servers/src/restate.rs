@@ -1,4 +1,4 @@
-use std::fs;
+use std::{fs, path::Path};
 
 use crate::{
     find,
@@ -32,26 +32,53 @@ impl Restate {
     /// # Panics
     /// If the system has no room for its settings, or it does not answer within a minute.
     pub fn start() -> Option<Self> {
-        // `.ci/run` installs it there.
-        let program = format!(
-            "fugato-ci/restate/node_modules/@restatedev/restate-server-{PLATFORM}-{PROCESSOR}/bin/\
-             restate-server"
-        );
-        let program = find::cached(&program, REMEDY)?;
+        let program = find::cached(&program(), REMEDY)?;
+        Some(Self::node(&program, Ports::free(), String::new))
+    }
+
+    /// Three new servers that are one cluster: each record is in two of them, and one may be lost.
+    /// None if the program is not installed.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub fn cluster() -> Option<[Self; 3]> {
+        let program = &find::cached(&program(), REMEDY)?;
+        let ports = [Ports::free(), Ports::free(), Ports::free()];
+        let addresses: Vec<_> = ports
+            .iter()
+            .map(|ports| format!("{:?}", ports.address()))
+            .collect();
+        let addresses = &addresses.join(", ");
+        // None of them gets ready alone.
+        let first = ports[0].node;
+        Some(std::thread::scope(|scope| {
+            let nodes = ports.map(|ports| {
+                let more = move || clustered(addresses, ports.node == first);
+                scope.spawn(move || Self::node(program, ports, more))
+            });
+            nodes.map(|node| node.join().expect("it answers"))
+        }))
+    }
+
+    fn node(program: &Path, ports: Ports, more: impl FnOnce() -> String) -> Self {
         let folder = folder("restate");
-        let (ingress, admin, node) = (free_port(), free_port(), free_port());
-        let data = text(&folder.join("data"));
+        let Ports {
+            ingress,
+            admin,
+            node,
+        } = ports;
+        let (data, address, more) = (text(&folder.join("data")), ports.address(), more());
         let config = format!(
-            r#"node-name = "test"
+            r#"node-name = "node-{node}"
 base-dir = "{data}"
 listen-mode = "tcp"
 bind-address = "127.0.0.1:{node}"
-advertised-address = "http://127.0.0.1:{node}"
+advertised-address = "{address}"
 disable-telemetry = true
 default-num-partitions = 4
 rocksdb-total-memory-size = "128.0 MiB"
 log-disable-ansi-codes = true
-
+{more}
 [ingress]
 bind-address = "127.0.0.1:{ingress}"
 
@@ -63,13 +90,13 @@ disable-web-ui = true
         let file = folder.join("restate.toml");
         fs::write(&file, config).expect("a new file");
         let command = [
-            text(&program),
+            text(program),
             "--no-logo".to_owned(),
             format!("--config-file={}", text(&file)),
         ];
         let ready = move |ingress| is_well(admin, "/health") && is_well(ingress, "/restate/health");
         let server = Server::start(Recipe::http(command, folder, ingress, ready));
-        Some(Self { server, admin })
+        Self { server, admin }
     }
 
     /// The server. Its URL is that of the ingress.
@@ -97,4 +124,53 @@ disable-web-ui = true
     pub fn admin(&self) -> String {
         format!("http://127.0.0.1:{}", self.admin)
     }
+}
+
+/// The ports of a node.
+#[derive(Clone, Copy)]
+struct Ports {
+    ingress: u16,
+    admin: u16,
+    node: u16,
+}
+
+impl Ports {
+    fn free() -> Self {
+        Self {
+            ingress: free_port(),
+            admin: free_port(),
+            node: free_port(),
+        }
+    }
+
+    /// Where the other nodes connect to.
+    fn address(&self) -> String {
+        format!("http://127.0.0.1:{}", self.node)
+    }
+}
+
+/// The settings of a node of a cluster, whose first one makes it.
+fn clustered(addresses: &str, first: bool) -> String {
+    format!(
+        r#"cluster-name = "test"
+roles = ["metadata-server", "admin", "worker", "log-server", "http-ingress"]
+auto-provision = {first}
+default-replication = 2
+
+[metadata-client]
+type = "replicated"
+addresses = [{addresses}]
+
+[bifrost]
+default-provider = "replicated"
+"#
+    )
+}
+
+/// The place of the program. `.ci/run` installs it there.
+fn program() -> String {
+    format!(
+        "fugato-ci/restate/node_modules/@restatedev/restate-server-{PLATFORM}-{PROCESSOR}/bin/\
+         restate-server"
+    )
 }

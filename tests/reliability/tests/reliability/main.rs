@@ -3,6 +3,7 @@ mod clock;
 mod disk;
 mod kill;
 mod memory;
+mod placed;
 mod resume;
 mod servers;
 mod share;
