@@ -105,7 +105,7 @@ const DRIVE: &str = "drive";
     // Nothing is read of a drive that has ended.
     journal_retention = "0s",
     // What cannot be driven now, for instance while the store is away, is tried for ever.
-    invocation_retry_policy(initial_interval = "200ms", factor = 2.0, max_interval = "1s")
+    invocation_retry_policy(initial_interval = "100ms", factor = 2.0, max_interval = "1s")
 )]
 impl FugatoThread {
     /// Lets the thread go on, and orders the next drive. `came` is the time for which this one was

@@ -317,7 +317,7 @@ pub async fn queue(
     program: &Path,
     place: &Place,
     restate: &servers::Restate,
-) -> TrialResult<crate::share::Queue> {
+) -> TrialResult<Queue> {
     let mut queue = Queue::new(program, place).await?;
     let port = servers::free_port();
     queue.start.engine = Some((restate.server().url().to_owned(), port));
