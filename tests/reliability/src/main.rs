@@ -235,6 +235,8 @@ async fn grow(store: scale::Kind, sizes: &[u64]) -> TrialResult<Vec<String>> {
         tell(&costs.against(first));
     }
     Ok(vec![])
+}
+
 async fn engines(kills: u32, seed: u64) -> TrialResult<Vec<String>> {
     const MISSING: &str = "Restate is not installed";
     let program = env::current_exe()?;

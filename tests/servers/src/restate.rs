@@ -144,7 +144,7 @@ impl Ports {
     }
 
     /// Where the other nodes connect to.
-    fn address(&self) -> String {
+    fn address(self) -> String {
         format!("http://127.0.0.1:{}", self.node)
     }
 }
