@@ -149,8 +149,8 @@ impl Table {
     }
 
     /// Counts a run; returns true if it ended well.
-    fn count(&mut self, actions: &[Action], run: &Run, end: &End) -> bool {
-        let (twice, lost) = compared(actions, &end.done);
+    fn count(&mut self, run: &Run, end: &End) -> bool {
+        let (twice, lost) = compared(&end.asked, &end.done);
         let well = end.right && run.ended && !twice && !lost;
         self.runs += 1;
         self.killed += usize::from(run.died > 0 && end.killed);
@@ -200,7 +200,7 @@ impl Program {
                     .lock()
                     .map_err(|_| anyhow!("another thread panicked"))?;
                 let table = table.get_or_insert_with(|| Table::of(player.name()));
-                let well = table.count(shot.actions, &run, &world.end()?);
+                let well = table.count(&run, &world.end()?);
                 if self.each && !well {
                     writeln!(std::io::stdout(), "{}: {shot}: {run:?}", table.name)?;
                 }
@@ -288,7 +288,7 @@ fn played(world: &World, player: &mut dyn Player) -> Result<Run> {
 }
 
 /// Returns true for a write that was done twice, and for one that was never done.
-fn compared(actions: &[Action], done: &[Action]) -> (bool, bool) {
+fn compared(asked: &[Action], done: &[Action]) -> (bool, bool) {
     let count = |list: &[Action]| {
         let mut counts = BTreeMap::<String, i64>::new();
         for action in list {
@@ -301,12 +301,7 @@ fn compared(actions: &[Action], done: &[Action]) -> (bool, bool) {
         }
         counts
     };
-    let writes: Vec<_> = actions
-        .iter()
-        .filter(|action| action.writes)
-        .cloned()
-        .collect();
-    let (asked, did) = (count(&writes), count(done));
+    let (asked, did) = (count(asked), count(done));
     let times =
         |counts: &BTreeMap<String, i64>, key: &String| counts.get(key).copied().unwrap_or(0);
     let twice = did.iter().any(|(key, done)| *done > times(&asked, key));

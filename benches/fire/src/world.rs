@@ -60,6 +60,8 @@ pub(crate) struct Said {
 pub(crate) struct End {
     /// True if the suite's own hash of the database is that of every action done once.
     pub(crate) right: bool,
+    /// The writes of the task.
+    pub(crate) asked: Vec<Action>,
     /// The writes, in the order in which they were done.
     pub(crate) done: Vec<Action>,
     /// True if the process was killed where it had to be.

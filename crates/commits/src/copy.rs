@@ -1,7 +1,7 @@
 //! Copies of threads that live in another store, their home.
 use std::{fmt, str::FromStr};
 
-use fugato_state::{Millis, Seq, ThreadId};
+use fugato_state::{Millis, Seq, ThreadId, say};
 use fugato_store::{Fence, Record, Snapshot, Status, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
@@ -93,14 +93,16 @@ impl State {
         match self.copy {
             _ if self.absent => Ok(()),
             Some(copy) if copy.home == home => Ok(()),
-            Some(copy) => Err(StoreErrorKind::Invalid(format!(
-                "the copy belongs to the home {}, and this store is {home}: what was restored \
+            Some(CopyOf { home: other, .. }) => Err(StoreErrorKind::Invalid(say!(
+                "the copy belongs to the home {other}, and this store is {home}: what was restored \
                  elsewhere lives there; a new store ships to a new place, or restores first",
-                copy.home
+                "副本属于存储 {other}，而这个存储是 {home}：已恢复到别处的对话在那里继续；\
+                 新的存储请换一个地方存副本，或者先恢复"
             ))),
-            None => Err(StoreErrorKind::Invalid(
-                "a thread of this name lives there; ship to another place".into(),
-            )),
+            None => Err(StoreErrorKind::Invalid(say!(
+                "a thread of this name lives there; ship to another place",
+                "那里已有同名的对话；请换一个地方存副本"
+            ))),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Opening a copy: its thread goes on in another store.
-use fugato_state::{Millis, Seq, ThreadId};
+use fugato_state::{Millis, Seq, ThreadId, say};
 use fugato_store::{
     Commit, Expect, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Snapshot, Snapshots as _,
     Status, StoreError, StoreErrorKind, ThreadStore,
@@ -170,8 +170,10 @@ impl CommitLog {
                     && state.head != seq
                 {
                     let head = state.head;
-                    let what =
-                        format!("no commit ends at {seq}; the last one before ends at {head}");
+                    let what = say!(
+                        "no commit ends at {seq}; the last one before ends at {head}",
+                        "没有在第 {seq} 条结束的提交；之前最近的一次到第 {head} 条为止"
+                    );
                     return Err(StoreErrorKind::Invalid(what).into());
                 }
                 let end = ParcelEnd {
@@ -279,9 +281,10 @@ impl<L: ThreadStore + ?Sized> Work<'_, L> {
                 }
                 (Ok(lease), Some(there)) => {
                     self.release(lease.fence).await?;
-                    return Err(self.refuse(StoreErrorKind::Invalid(format!(
-                        "the store has a thread of this name, which ends at {}",
-                        there.seq
+                    let end = there.seq;
+                    return Err(self.refuse(StoreErrorKind::Invalid(say!(
+                        "the store has a thread of this name, which ends at {end}",
+                        "存储里已有同名的对话，到第 {end} 条为止"
                     ))));
                 }
                 (Ok(lease), None) if lease.fence > above => return Ok(Some((0, lease.fence))),

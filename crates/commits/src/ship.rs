@@ -5,7 +5,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use fugato_state::{Seq, ThreadId};
+use fugato_state::{Seq, ThreadId, say};
 use fugato_store::{
     AppendResult, Commit, Head, Lease, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
     StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
@@ -90,7 +90,7 @@ impl<L: ThreadStore> Shipped<L> {
 
     async fn try_to_catch_up(&self, thread: &ThreadId) -> Result<Seq, StoreError> {
         let failed = Fault::of("ship", thread);
-        let invalid = |what: &str| failed(StoreErrorKind::Invalid(what.into()).into());
+        let invalid = |what: String| failed(StoreErrorKind::Invalid(what).into());
         let known = self.copy.copied(thread).await.map_err(&failed)?;
         let copy = known.state;
         copy.check_home(self.home)
@@ -99,18 +99,20 @@ impl<L: ThreadStore> Shipped<L> {
             if copy.status.is_none() {
                 return Ok(0);
             }
-            return Err(invalid(
+            return Err(invalid(say!(
                 "the copy has this thread, and this store has not: restore it, or delete it",
-            ));
+                "副本里有这个对话，而这个存储里没有：请恢复它，或者删除它"
+            )));
         };
         if copy.holds(head.seq, Some(head.nonce)) {
             return Ok(head.seq);
         }
         if copy.head >= head.seq && copy.status.is_some() {
-            return Err(invalid(
+            return Err(invalid(say!(
                 "the copy knows more of this thread than this store, or otherwise: restore it, or \
                  ship to another place",
-            ));
+                "关于这个对话，副本比这个存储知道得更多，或者内容不同：请恢复它，或者换一个地方存副本"
+            )));
         }
         let (start, mut after) = if copy.status.is_none() || copy.head < head.base {
             let fold = self.local.latest_at(thread, head.base).await?;

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use fugato_state::{Millis, RunId, Seq, State, ThreadId};
+use fugato_state::{Lang, Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{Lease, Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
 use fugato_stream::{EventKind, Hub};
 use futures::FutureExt;
@@ -406,6 +406,8 @@ impl<S: State> Runner<S> {
             hub.close();
             end
         };
+        // What goes wrong outside of nodes is told to whoever asked for the run.
+        let work = Lang::current().scope_future(work);
         Run::new(events, tokio::spawn(work.instrument(span)))
     }
 }

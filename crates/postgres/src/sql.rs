@@ -293,7 +293,7 @@ const DELETE: &str = "WITH kept AS MATERIALIZED (
 
 const LIST: &str = "SELECT name, head, status, until FROM {s}.thread
     WHERE status IS NOT NULL AND name >= $1 AND starts_with(name, $1)
-        AND ($2::text IS NULL OR name > $2) AND ($3::text IS NULL OR name < $3)
+        AND name > COALESCE($2::text, '') AND ($3::text IS NULL OR name < $3)
     ORDER BY name LIMIT $4";
 
 const COMPACT: &str = "WITH records AS (

@@ -61,7 +61,7 @@ const LIST: &str = "WITH {clock}, told AS MATERIALIZED (
     SELECT c.now, CASE WHEN $8::boolean THEN d.value END, d.version, d.written, d.expires, d.key
     FROM told c, {s}.document d
     WHERE d.space = $3 AND d.key >= $4 AND starts_with(d.key, $4)
-        AND ($5::text IS NULL OR d.key > $5) AND ($6::text IS NULL OR d.key < $6)
+        AND d.key > COALESCE($5::text, '') AND ($6::text IS NULL OR d.key < $6)
         AND (d.expires IS NULL OR d.expires > c.now)
     ORDER BY d.key LIMIT $7";
 

@@ -82,6 +82,8 @@ fn k31_a_log_that_is_lost_amid_the_job_is_restored_from_its_copy() {
             // A new log does not begin the conversation anew.
             let refused = work.err(&run);
             assert_contains(&refused, "belongs to the home");
+            let refused = work.err(&["--lang", "zh", "--yes", "--ship", &ship]);
+            assert_contains(&refused, "副本属于存储");
             let unsaid = work.err(&["--ship", &ship, "restore"]);
             assert_contains(&unsaid, "--lost");
             let restored = work.ok(&["--ship", &ship, "restore", "--lost"]);
