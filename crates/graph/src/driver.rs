@@ -52,9 +52,13 @@ impl<S: State> Driver<S> {
                 Directive::End => self.end(),
                 Directive::Fail => self.fail_run(),
                 Directive::Rest => return self.rest().await,
+                // A thread that only waits is left to nobody: whoever claimed it could do nothing.
+                Directive::Park if !self.engine.shared.control.is_cancelled() => {
+                    if !self.asks_anew() && !self.is_answered().await? {
+                        return self.rest().await;
+                    }
+                }
                 _ if self.stops() => return self.stop().await,
-                Directive::Park if self.asks_anew() || self.is_answered().await? => {}
-                Directive::Park => return self.rest().await,
                 Directive::Sleep(until) if self.hands_over(until) => return self.rest().await,
                 _ if self.engine.ready.is_empty() => self.wait().await?,
                 _ => self.run_ready(&graph).await?,

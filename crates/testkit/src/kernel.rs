@@ -263,7 +263,8 @@ scenarios! {
         k29_a_drive_says_what_comes_next
         k29_a_thread_that_is_held_is_retried_when_its_lease_ends
         k29_a_drive_yields_when_its_time_is_over
-        k29_what_is_left_wakes_the_engine;
+        k29_what_is_left_wakes_the_engine
+        k29_a_question_is_left_to_nobody;
     durability:
         k15_a_batch_is_bounded_by_records
         k15_a_batch_is_bounded_by_time

@@ -276,3 +276,22 @@ pub async fn k29_what_is_left_wakes_the_engine(factory: &dyn LogFactory) -> Verd
     same("who drives is told by the result", ear.heard(), vec![])?;
     same("what is due then", runner.due(9).await?, vec![])
 }
+
+/// A run that is left to others where it asks at once waits for its answer, and nobody is to go on
+/// with it.
+pub async fn k29_a_question_is_left_to_nobody(factory: &dyn LogFactory) -> Verdict {
+    let desk = Fixture::of(factory).await?;
+    let ear = Ear::default();
+    let graph = Graph::<Page>::starting_at("ask")
+        .pause("ask", |_| "ok?", |_, yes: bool| line(format!("{yes}")))
+        .edge("ask", END)
+        .build()?;
+    let runner = desk.runner(&graph).woken_by(ear.clone());
+    runner.submit(&desk.thread, ()).await?;
+    same("what the engine hears", ear.heard(), vec![])?;
+    same("what is due", runner.due(9).await?, vec![])?;
+    let next = runner.drive(&desk.thread, LONG).await?;
+    same("what comes next", next, Next::WaitForAnswer)?;
+    let ended = runner.resume(&desk.thread, Answers::only(true)?).await;
+    finished(ended)?.said(&["true"])
+}

@@ -16,14 +16,14 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use expect_test::Expect;
 use fugato_graph::{
-    Answers, BuildError, Graph, InDoubt, Run, RunError, RunErrorKind, RunResult, Runner,
-    RunnerOptions, StateEdit, ThreadStatus,
+    Answers, BuildError, Graph, InDoubt, Next, Run, RunError, RunErrorKind, RunResult, Runner,
+    RunnerOptions, StateEdit, ThreadStatus, machine::Fact,
 };
 use fugato_state::{Interrupt, ThreadId};
 use fugato_store::{Commit, ThreadAdmin};
@@ -38,7 +38,7 @@ use super::{
     transcript::{self, Appends, Ids},
     world::Stage,
 };
-use crate::log::{Failure, LogFactory, Verdict};
+use crate::log::{Failure, LogFactory, PlacingEngine, Verdict};
 
 /// A graph of pages, as its builder returns it.
 pub(crate) type Built = Result<Graph<Page>, BuildError>;
@@ -79,33 +79,53 @@ pub(crate) async fn check_with(
     expected: Expect,
 ) -> Verdict {
     let text = dedent(expected.data());
-    let lines = text.lines().filter_map(|line| line.strip_prefix("> "));
-    let mut script = Script {
-        stage: Stage::of(Fixture::of(factory).await?, ""),
-        options,
-        graph,
-        pending: None,
-        process: None,
-        joined: vec![],
-        known: BTreeMap::new(),
-        ids: Ids::default(),
-        appends: Appends::Each,
-        end: String::new(),
-        seen: String::new(),
+    let lines = || text.lines().filter_map(|line| line.strip_prefix("> "));
+    let played = Script::play(factory, None, &options, &graph, lines(), &expected);
+    let Some(seen) = played.await? else {
+        return Ok(());
     };
-    for line in lines {
-        if needs_admin(line) && script.stage.desk.opened.admin.is_none() {
-            return Ok(());
-        }
-        script.say(&format!("> {line}"));
-        let mut ran = Ok(());
-        for line in line.split(" then ") {
-            ran = ran.and(script.step(factory, line).await);
-        }
-        ran.map_err(|why| Failure::new(format!("{}: > {line}: {why}", expected.position)))?;
+    if let Some(engine) = factory.engine() {
+        let played = Script::play(factory, Some(engine), &options, &graph, lines(), &expected);
+        return alike(&expected, &seen, &played.await?.unwrap_or_default());
     }
-    compare(&expected, &script.seen)
+    compare(&expected, &seen)
 }
+
+/// Compares what is seen of a script without an engine, and with one. The engine is not told why a
+/// run failed, and leaving a run to it is an append of its own.
+fn alike(expected: &Expect, alone: &str, placed: &str) -> Verdict {
+    let mut lines = placed.lines();
+    for told in alone.lines().filter(|line| !is_append(line)) {
+        let seen = lines.find(|line| !is_append(line)).unwrap_or_default();
+        let fails = seen == FAILED && told.starts_with("! ");
+        if without_steps(told) != without_steps(seen) && !fails {
+            return Err(Failure::new(format!(
+                "{}: with an engine\n{seen}\nis seen, and without one\n{told}\nof\n{placed}",
+                expected.position
+            )));
+        }
+    }
+    match lines.find(|line| !is_append(line)) {
+        Some(more) => Err(Failure::new(format!(
+            "with an engine\n{more}\nis seen, too"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn is_append(line: &str) -> bool {
+    line.starts_with(['[', '{', ' '])
+}
+
+/// Returns an error without the number of steps before it, which the run alone knows.
+fn without_steps(line: &str) -> String {
+    let after = line.strip_prefix("! after ");
+    let rest = after.and_then(|after| after.split_once(" steps: "));
+    rest.map_or_else(|| line.to_owned(), |(_, rest)| format!("! {rest}"))
+}
+
+/// The failure of a run, as the log alone tells it.
+const FAILED: &str = "! it failed";
 
 fn needs_admin(line: &str) -> bool {
     let mut verbs = line
@@ -162,10 +182,15 @@ fn dedent(text: &str) -> String {
 type Ended = Result<RunResult<Page>, RunError>;
 
 /// A script that is under way.
-struct Script<G> {
+struct Script<'a, G> {
+    /// The engine that goes on with what the script begins or recovers.
+    engine: Option<&'a dyn PlacingEngine>,
+    /// True if a line names an append or a record by its number, which is another one where a run is
+    /// left to an engine.
+    counts: bool,
     stage: Stage,
     options: RunnerOptions,
-    graph: G,
+    graph: &'a G,
     /// The run that was begun, and goes on beside the script.
     pending: Option<JoinHandle<Ended>>,
     /// The runner of the run that was begun.
@@ -181,7 +206,122 @@ struct Script<G> {
     seen: String,
 }
 
-impl<G: Program> Script<G> {
+impl<'a, G: Program> Script<'a, G> {
+    /// Runs the lines, and returns what is seen; none if the log cannot do what they need.
+    async fn play(
+        factory: &dyn LogFactory,
+        engine: Option<&'a dyn PlacingEngine>,
+        options: &RunnerOptions,
+        graph: &'a G,
+        lines: impl Iterator<Item = &str> + Clone,
+        expected: &Expect,
+    ) -> Result<Option<String>, Failure> {
+        let numbered = [
+            "die ", "full ", "lose ", "compact ", "fork ", "preview", "look", "events",
+        ];
+        let counts = |line: &str| numbered.iter().any(|verb| line.contains(verb));
+        let mut script = Self {
+            engine,
+            counts: lines.clone().any(counts),
+            stage: Stage::of(Fixture::of(factory).await?, ""),
+            options: options.clone(),
+            graph,
+            pending: None,
+            process: None,
+            joined: vec![],
+            known: BTreeMap::new(),
+            ids: Ids::default(),
+            appends: Appends::Each,
+            end: String::new(),
+            seen: String::new(),
+        };
+        for line in lines {
+            if needs_admin(line) && script.stage.desk.opened.admin.is_none() {
+                return Ok(None);
+            }
+            script.say(&format!("> {line}"));
+            let mut ran = Ok(());
+            for line in line.split(" then ") {
+                ran = ran.and(script.step(factory, line).await);
+            }
+            ran.map_err(|why| Failure::new(format!("{}: > {line}: {why}", expected.position)))?;
+        }
+        Ok(Some(script.seen))
+    }
+
+    /// Leaves to the engine what a line begins or recovers. Returns true if it could.
+    async fn place(&mut self, line: &str) -> Result<bool, Failure> {
+        let Some(engine) = self.engine else {
+            return Ok(false);
+        };
+        let (runner, name) = (self.runner()?, self.stage.desk.thread.clone());
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("start", rest) if !self.counts => {
+                if let Err(error) = runner.submit(&name, input(rest)).await {
+                    self.fails(&error).await?;
+                    self.aftermath().await?;
+                    return Ok(true);
+                }
+            }
+            ("recover", "") => {
+                let status = self.reader()?.status(&name).await;
+                let goes_on = matches!(
+                    status,
+                    Ok(ThreadStatus::Unfinished | ThreadStatus::Sleeping { .. })
+                );
+                if !goes_on {
+                    return Ok(false);
+                }
+            }
+            _ => return Ok(false),
+        }
+        let next = match engine.place(Arc::new(runner), &name).await {
+            Ok(next) => next,
+            Err(error) => {
+                self.fails(&error).await?;
+                self.aftermath().await?;
+                return Ok(true);
+            }
+        };
+        let reader = self.reader()?;
+        let status = reader.status(&name).await?;
+        let told = match (&status, next) {
+            (ThreadStatus::Idle, Next::Done) => {
+                let head = self.stage.desk.head().await?;
+                let last = reader.history(&name, head, 1).await?.pop();
+                self.end = match last.map(|last| last.fact) {
+                    Some(Fact::RunEnded { output: Some(json) }) => format!("= {}", json.get()),
+                    Some(Fact::RunEnded { output: None }) => "=".to_owned(),
+                    _ => {
+                        self.say(FAILED);
+                        String::new()
+                    }
+                };
+                true
+            }
+            // Another process may have it, of which a request would be told so.
+            (ThreadStatus::Failed { .. }, Next::Done) | (_, Next::Retry(_)) => {
+                self.say(FAILED);
+                true
+            }
+            (ThreadStatus::Waiting(open), Next::WaitForAnswer | Next::WakeAt(_)) => {
+                self.asks(open);
+                let ends = open.iter().any(|asked| asked.question.expires_at.is_some());
+                ends == matches!(next, Next::WakeAt(_))
+            }
+            (ThreadStatus::Sleeping { .. }, Next::WakeAt(_)) => {
+                self.end = "= sleeps".into();
+                true
+            }
+            _ => false,
+        };
+        if !told {
+            self.say(&format!("but the engine was told {next:?} of {status:?}"));
+        }
+        self.aftermath().await?;
+        Ok(true)
+    }
+
     fn say(&mut self, text: &str) {
         for line in text.lines() {
             self.seen += line.trim_end();
@@ -198,10 +338,13 @@ impl<G: Program> Script<G> {
     fn reader(&self) -> Result<Runner<Page>, Failure> {
         let log = super::RecordingLog::over(self.stage.desk.opened.clone());
         let graph = self.graph.build(&self.stage)?;
-        Ok(Runner::new(graph, std::sync::Arc::new(log)))
+        Ok(Runner::new(graph, Arc::new(log)))
     }
 
     async fn step(&mut self, factory: &dyn LogFactory, line: &str) -> Verdict {
+        if self.place(line).await? {
+            return Ok(());
+        }
         if let Some(run) = self.run(line)? {
             let ended = run.await;
             return self.ended(ended).await;

@@ -1,6 +1,8 @@
 use std::{error::Error, sync::Arc};
 
 use async_trait::async_trait;
+use fugato_graph::{Drive, Next, RunError};
+use fugato_state::ThreadId;
 use fugato_store::{Snapshots, StoreError, StoreErrorKind, ThreadAdmin, ThreadLog, ThreadStore};
 
 use super::TestClock;
@@ -23,6 +25,20 @@ pub trait LogFactory: Send + Sync {
         let _ = clock;
         Err("this factory declares persistent logs and cannot reopen them".into())
     }
+
+    /// Returns the engine that the kernel suite lets go on with threads, beside the runs that it makes
+    /// itself; none by default.
+    fn engine(&self) -> Option<&dyn PlacingEngine> {
+        None
+    }
+}
+
+/// An engine that goes on with threads, for the kernel suite.
+#[async_trait]
+pub trait PlacingEngine: Send + Sync {
+    /// Lets the engine go on with a thread that can go on, and returns what the last drive returned:
+    /// that which did not [yield](Next::Yield).
+    async fn place(&self, agent: Arc<dyn Drive>, thread: &ThreadId) -> Result<Next, RunError>;
 }
 
 /// The abilities of the logs of a factory, apart from [`ThreadLog`](fugato_store::ThreadLog).

@@ -7,6 +7,7 @@ mod encoder_pairs;
 mod encoders;
 mod kernel_broken_logs;
 mod kernel_memory;
+mod kernel_placed;
 mod memory_docs;
 mod memory_log;
 mod random_graphs;
