@@ -9,6 +9,7 @@ import os
 import pickle
 import signal
 import socketserver
+import sys
 import threading
 import time
 
@@ -185,6 +186,13 @@ class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
 
 
+def end_with_parent():
+    """The other end of the input closes when whoever started this is gone."""
+    sys.stdin.read()
+    os._exit(0)
+
+
+threading.Thread(target=end_with_parent, daemon=True).start()
 world = World()
 with Server(("127.0.0.1", 0), Visitor) as server:
     print(server.server_address[1], flush=True)

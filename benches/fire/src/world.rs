@@ -102,6 +102,7 @@ impl World {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/world.py");
         let mut process = Command::new(python)
             .arg(script)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("{} does not start", python.display()))?;

@@ -104,8 +104,10 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
     }
     if state.is_off_topic() {
         let told = lang.pick(
-            "I can help with trips, drafts, reimbursements, links and attachments.",
-            "我可以帮你申请出差、保存草稿、报销、关联申请和附件。",
+            "I can help with trips, drafts, reimbursements, links and attachments, for example: \
+             “I need to go to Shanghai by train from 3 to 5 March for a client meeting, budget \
+             2000”.",
+            "我可以帮你申请出差、保存草稿、报销、关联申请和附件，例如：“申请3月3日到5日坐高铁去上海见客户，预算2000元”。",
         );
         // The model might have read what no rule can.
         let asked = !state.model_call_traces.is_empty();

@@ -177,7 +177,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
 
 /// Returns true for a greeting, thanks, or a question about what the agent does.
 fn is_talk(text: &str) -> bool {
-    const TALK: [&str; 17] = [
+    const TALK: [&str; 20] = [
         "hello",
         "hi",
         "hey",
@@ -193,6 +193,9 @@ fn is_talk(text: &str) -> bool {
         "晚上好",
         "再见",
         "what can you",
+        "help",
+        "帮助",
+        "怎么用",
         "功能",
         "你能做什么",
     ];
