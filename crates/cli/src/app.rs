@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use fugato_axum::{Agent as _, Caller, Page};
 use fugato_graph::BoxError;
-use fugato_state::ThreadId;
+use fugato_state::{ThreadId, say};
 
 use crate::{
     ChatSession, CliCommand, CliError, Flags, IntoService, Lang, Resources, Terminal,
@@ -15,7 +15,7 @@ use crate::{
     copy::Copies,
     engine::Engine,
     flags::PEOPLE,
-    inspect, observe, people,
+    inspect, observe, people, relocate,
     retention::{keep_retiring, retire},
     serve::ServeOptions,
     ship, signals,
@@ -209,6 +209,18 @@ impl App {
             CliCommand::Restore { name, lost } => {
                 let name = name.map(ThreadId::new).transpose()?;
                 ship::restore(&self.flags, self.local().await?, name, lost, terminal).await
+            }
+            CliCommand::Move { to, all } => {
+                if self.flags.ship.is_some() {
+                    return Err(CliError::new(say!(
+                        "move takes no --ship: the copy belongs to the old store, and the new one ships to another place",
+                        "move 不能与 --ship 一起用：副本属于旧的存储，新的存储要写到别的位置"
+                    ))
+                    .into());
+                }
+                let (from, folder) = self.places()?;
+                let thread = (!all).then_some(thread);
+                relocate::relocate((&from, &to), &folder, thread, terminal).await
             }
             CliCommand::Delete { name, agreed } => {
                 let (store, thread) = (self.stored().await?, ThreadId::new(name)?);

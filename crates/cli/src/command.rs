@@ -108,6 +108,19 @@ pub enum CliCommand {
         #[arg(long)]
         lost: bool,
     },
+    /// Moves the conversation that --thread names into another store, where it goes on
+    ///
+    /// It moves out of the store of --store or --dir with all its lines and open cards, and runs in
+    /// one of the two at most. A move that was broken off is repeated. Files, and documents that the
+    /// program keeps beside its conversations, stay where they are.
+    Move {
+        /// The other store: a path, or the URL of a server, as --store takes it
+        #[arg(value_name = "URL")]
+        to: String,
+        /// Moves every conversation of the store
+        #[arg(long)]
+        all: bool,
+    },
     /// Removes a conversation with everything that belongs to it
     Delete {
         /// Its name

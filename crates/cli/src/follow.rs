@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use fugato_graph::{AnswerError, BoxError, Run, RunError, RunErrorKind, RunResult};
 use fugato_state::State;
+use fugato_store::is_move;
 use fugato_stream::EventKind;
 use futures::StreamExt as _;
 use serde_json::Value;
@@ -22,7 +23,8 @@ impl LeaseWait {
     /// Waits for one pause; returns false after the last attempt. The first wait prints the holder.
     pub(crate) async fn wait(&mut self, error: &RunError, terminal: &mut Terminal) -> bool {
         self.0 += 1;
-        if self.0 > TRIES {
+        let never = matches!(&error.kind, RunErrorKind::Busy { owner, .. } if is_move(owner));
+        if self.0 > TRIES || never {
             return false;
         }
         if let (1, RunErrorKind::Busy { owner, .. }) = (self.0, &error.kind) {

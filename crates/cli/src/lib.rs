@@ -20,6 +20,7 @@ mod open;
 mod otlp;
 mod parse;
 mod people;
+mod relocate;
 mod reply;
 mod resources;
 mod retention;

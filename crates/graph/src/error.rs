@@ -423,6 +423,9 @@ impl fmt::Display for RunErrorKind {
                  {prefix:?}",
                 "线程属于别的智能体：这个智能体的线程名以 {prefix:?} 开头"
             )),
+            Self::Busy { owner, until } if fugato_store::is_move(owner) => {
+                f.write_str(&fugato_store::busy_text(owner, *until))
+            }
             Self::Busy { owner, until } => {
                 let until = iso_8601(*until);
                 f.write_str(&say!(

@@ -1,8 +1,8 @@
 use std::{error::Error, fmt};
 
-use fugato_state::{Millis, Seq, ThreadId, iso_8601, say};
+use fugato_state::{Millis, Seq, ThreadId, say};
 
-use crate::{DocKey, Fence, Namespace, Version};
+use crate::{DocKey, Fence, Namespace, Version, busy_text};
 
 /// The error of a request to a store.
 #[derive(Debug)]
@@ -143,13 +143,7 @@ impl fmt::Display for StoreError {
             StoreErrorKind::Changed { version: None } => {
                 f.write_str(&say!("it is not there", "它不存在"))
             }
-            StoreErrorKind::Busy { owner, until } => {
-                let until = iso_8601(*until);
-                f.write_str(&say!(
-                    "{owner} holds its lease until {until}",
-                    "{owner} 占用着它，到 {until} 为止"
-                ))
-            }
+            StoreErrorKind::Busy { owner, until } => f.write_str(&busy_text(owner, *until)),
             StoreErrorKind::LeaseLost => {
                 f.write_str(&say!("the lease is no longer held", "租约已经失效"))
             }

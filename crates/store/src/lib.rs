@@ -7,6 +7,7 @@ mod intercept;
 mod lease;
 mod log;
 mod memory;
+mod relocate;
 mod rows;
 mod statement;
 
@@ -22,5 +23,6 @@ pub use log::{
     Snapshots, ThreadAdmin, ThreadAdminExt, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
 };
 pub use memory::MemoryLog;
+pub use relocate::{Moved, Route, busy_text, is_move, move_thread};
 pub use rows::{KeyReusedError, RowTable, WriteTable, row_changes};
 pub use statement::{Cell, QueryRows, Statement};

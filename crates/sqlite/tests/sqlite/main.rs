@@ -5,6 +5,7 @@ mod docs;
 mod full_disk;
 mod kernel;
 mod migration;
+mod moved;
 mod opening;
 mod processes;
 mod search;
