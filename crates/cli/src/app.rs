@@ -210,18 +210,7 @@ impl App {
                 let name = name.map(ThreadId::new).transpose()?;
                 ship::restore(&self.flags, self.local().await?, name, lost, terminal).await
             }
-            CliCommand::Move { to, all } => {
-                if self.flags.ship.is_some() {
-                    return Err(CliError::new(say!(
-                        "move takes no --ship: the copy belongs to the old store, and the new one ships to another place",
-                        "move 不能与 --ship 一起用：副本属于旧的存储，新的存储要写到别的位置"
-                    ))
-                    .into());
-                }
-                let (from, folder) = self.places()?;
-                let thread = (!all).then_some(thread);
-                relocate::relocate((&from, &to), &folder, thread, terminal).await
-            }
+            CliCommand::Move { to, all } => self.relocate(&to, all, terminal).await,
             CliCommand::Delete { name, agreed } => {
                 let (store, thread) = (self.stored().await?, ThreadId::new(name)?);
                 threads::delete(
@@ -291,6 +280,20 @@ impl App {
         };
         let page = self.page.clone().tools(self.tools.iter().copied());
         door.serve(open, page, terminal).await
+    }
+
+    /// Moves the conversation, or all, into the log at an address.
+    async fn relocate(&self, to: &str, all: bool, terminal: &mut Terminal) -> Result<(), BoxError> {
+        if self.flags.ship.is_some() {
+            return Err(CliError::new(say!(
+                "move takes no --ship: the copy belongs to the old store, and the new one ships to another place",
+                "move 不能与 --ship 一起用：副本属于旧的存储，新的存储要写到别的位置"
+            ))
+            .into());
+        }
+        let (from, folder) = self.places()?;
+        let thread = if all { None } else { Some(self.thread()?) };
+        relocate::relocate((&from, to), &folder, thread, terminal).await
     }
 
     async fn say<A: fugato_axum::Agent>(

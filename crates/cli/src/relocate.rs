@@ -40,12 +40,11 @@ pub(crate) async fn relocate(
         ))
         .into());
     }
-    let threads = match thread {
-        Some(thread) => vec![thread],
-        None => {
-            let all = source.log.all(ThreadFilter::default());
-            all.map_ok(|found| found.thread).try_collect().await?
-        }
+    let threads = if let Some(thread) = thread {
+        vec![thread]
+    } else {
+        let all = source.log.all(ThreadFilter::default());
+        all.map_ok(|found| found.thread).try_collect().await?
     };
     let mut failed = None;
     for thread in threads {
