@@ -42,7 +42,7 @@ struct Program {
     /// Kills at every call, also at those which only read; else at those that write.
     #[arg(long)]
     every: bool,
-    /// Who plays: `fugato`, `restate`, `langgraph`, `dbos`.
+    /// The players: `fugato`, `restate`, `langgraph`, `dbos`.
     #[arg(
         long,
         value_delimiter = ',',
@@ -52,7 +52,7 @@ struct Program {
     /// A Python with what `benches/peers/install fire` installs; that of the user's cache by default.
     #[arg(long)]
     python: Option<PathBuf>,
-    /// How many runs are under way at once, each in a world of its own.
+    /// The number of runs that are under way at once, each in a world of its own.
     #[arg(long, default_value_t = 4)]
     jobs: usize,
     /// A page of Markdown whose table, between `<!-- fire -->` and `<!-- /fire -->`, is replaced.
@@ -126,7 +126,7 @@ fn player(name: &str, python: &Path, world: &World) -> Result<Option<Box<dyn Pla
     })
 }
 
-/// What came of all runs of a player.
+/// The result of all runs of a player.
 #[derive(Debug, Default)]
 struct Table {
     name: String,
@@ -256,7 +256,7 @@ impl fmt::Display for Shot<'_> {
     }
 }
 
-/// What one run took.
+/// The course of one run.
 #[derive(Debug, Default)]
 struct Run {
     ended: bool,

@@ -73,7 +73,7 @@ pub(crate) async fn play(port: u16, key: &str, place: &Place) -> Result<Ended> {
     }
 }
 
-/// Where the server is, and the port on which the task is served to it.
+/// The addresses of the server, and the port on which the task is served to it.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Place {
     /// The ingress of the server.

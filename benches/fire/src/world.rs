@@ -12,12 +12,12 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
-/// What a task of the suite has its agent do, in order.
+/// One thing that a task of the suite has its agent do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Action {
     /// The tool.
     pub(crate) name: String,
-    /// What it is called with.
+    /// The arguments.
     pub(crate) arguments: Map<String, Value>,
     /// True if the tool changes the database. Only the list of all tasks says so.
     #[serde(default)]
@@ -29,7 +29,7 @@ pub(crate) struct Action {
 pub(crate) struct Tool {
     /// Its name.
     pub(crate) name: String,
-    /// What it is for.
+    /// Its purpose.
     pub(crate) about: String,
     /// True if it changes the database.
     pub(crate) writes: bool,
@@ -37,10 +37,10 @@ pub(crate) struct Tool {
     pub(crate) schema: Value,
 }
 
-/// What a process is told that plays a task.
+/// The part of a process that plays a task.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Part {
-    /// What it has to do.
+    /// The actions, in order.
     pub(crate) actions: Vec<Action>,
     /// The tools for it.
     pub(crate) tools: Vec<Tool>,
@@ -55,7 +55,7 @@ pub(crate) struct Said {
     pub(crate) refused: bool,
 }
 
-/// How a world ended.
+/// The end of a world.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct End {
     /// True if the suite's own hash of the database is that of every action done once.
@@ -68,7 +68,7 @@ pub(crate) struct End {
     pub(crate) killed: bool,
 }
 
-/// When a process is killed.
+/// The moment at which a process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Moment {
@@ -150,7 +150,7 @@ impl World {
         Ok(seen.get("times").is_some_and(|times| *times > 0))
     }
 
-    /// How it ended.
+    /// Returns the end of the task.
     pub(crate) fn end(&self) -> Result<End> {
         self.visitor.ask(&json!({ "do": "end" }))
     }

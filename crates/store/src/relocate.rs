@@ -8,7 +8,7 @@ use crate::{
 
 /// The beginning of the owner of a thread that is on its way.
 const PREFIX: &str = "move: ";
-/// What stands between the two stores in that name.
+/// The text between the two stores in that name.
 const ARROW: &str = " => ";
 /// The time to live of a lease under which nothing is written yet.
 const SOON: Millis = 10_000;

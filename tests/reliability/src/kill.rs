@@ -22,16 +22,16 @@ use crate::{
     store::{Kind, Place, Store},
 };
 
-/// How often, and how.
+/// The plan of the kills.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// This crate's program.
     pub program: PathBuf,
     /// How many kills.
     pub kills: u32,
-    /// What makes the moments of the kills random, and the same again.
+    /// The seed of the moments of the kills, which are the same again.
     pub seed: u64,
-    /// How many jobs are open at once.
+    /// The number of jobs that are open at once.
     pub open: usize,
     /// The longest life of a process that is ready, in milliseconds.
     pub longest: u64,
@@ -103,7 +103,7 @@ pub(crate) struct Parent {
     pub(crate) repeats: bool,
 }
 
-/// How often the parent looks.
+/// The interval at which the parent looks.
 const LOOK: Duration = Duration::from_millis(15);
 
 /// How long the last process may take without any job coming to its end.

@@ -34,7 +34,7 @@ enum Trial {
         /// How often it is killed.
         #[arg(long, default_value_t = 100)]
         kills: u32,
-        /// What makes the moments random.
+        /// The seed of the moments.
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// When what happened is stored.
@@ -93,7 +93,7 @@ enum Trial {
     /// Fills a store with threads, of which one in a hundred can go on, and tells what a claim, a
     /// wake, a timer and a page of the list cost at each size.
     Scale {
-        /// Where they lie.
+        /// The store in which they lie.
         #[arg(long, default_value = "sqlite")]
         store: scale::Kind,
         /// The sizes, smallest first.
@@ -102,7 +102,7 @@ enum Trial {
     },
     /// Commits to a folder, and makes the same files by hand, in turn.
     Folder {
-        /// How often.
+        /// The number of commits.
         #[arg(long, default_value_t = 500)]
         commits: u64,
     },
@@ -110,10 +110,10 @@ enum Trial {
     /// measures how soon a thread of a dead service goes on; and lets one of three engines die for
     /// good.
     Placed {
-        /// How many processes are killed.
+        /// The number of processes that are killed.
         #[arg(long, default_value_t = 300)]
         kills: u32,
-        /// What makes the moments random.
+        /// The seed of the moments.
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },

@@ -25,16 +25,16 @@ use crate::{
     store::Place,
 };
 
-/// How often threads are looked for whose word was lost.
+/// The interval at which threads are looked for whose word was lost.
 const SWEEP: Duration = Duration::from_millis(200);
 
-/// How long a job may take to its end when nothing is killed any more.
+/// The time that a job may take to its end when nothing is killed any more.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// How long anything may take to answer again.
+/// The time that anything may take to answer again.
 const LOST: Duration = Duration::from_secs(30);
 
-/// How often the parent looks.
+/// The interval at which the parent looks.
 const LOOK: Duration = Duration::from_millis(15);
 
 /// The engine, as a process reaches it.
@@ -66,18 +66,18 @@ pub async fn register(server: &servers::Restate, port: u16) -> TrialResult<()> {
     Ok(())
 }
 
-/// How often, and how.
+/// The plan of the kills.
 #[derive(Debug, Clone)]
 pub struct PlacedPlan {
     /// This crate's program.
     pub program: PathBuf,
-    /// How many processes are killed, of the service, the engine and the store together.
+    /// The number of kills of the service, the engine and the store together.
     pub kills: u32,
-    /// What makes the moments of the kills random, and the same again.
+    /// The seed of the moments of the kills, which are the same again.
     pub seed: u64,
-    /// How many jobs are open at once.
+    /// The number of jobs that are open at once.
     pub open: usize,
-    /// How many services there are.
+    /// The number of services.
     pub services: usize,
 }
 
@@ -94,7 +94,7 @@ impl PlacedPlan {
     }
 }
 
-/// What is killed in one round.
+/// The victims of one round.
 #[derive(Debug, Clone, Copy)]
 struct Round {
     service: bool,

@@ -1,4 +1,4 @@
-//! What a store with many threads costs.
+//! The cost of a store with many threads.
 use std::{
     collections::BTreeSet,
     fs,
@@ -59,9 +59,9 @@ pub enum Kind {
 )]
 #[non_exhaustive]
 pub struct Costs {
-    /// How many threads there are.
+    /// The number of threads.
     pub threads: u64,
-    /// How many of them can go on.
+    /// The number of those that can go on.
     pub due: u64,
     /// A claim of ten threads that can go on.
     pub claim: f64,

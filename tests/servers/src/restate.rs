@@ -143,7 +143,7 @@ impl Ports {
         }
     }
 
-    /// Where the other nodes connect to.
+    /// The address to which the other nodes connect.
     fn address(self) -> String {
         format!("http://127.0.0.1:{}", self.node)
     }

@@ -1,8 +1,8 @@
 //! The entry of a request to its thread: by a lease, or by the run of this process that has one.
 use std::{sync::Arc, time::Duration};
 
-use fugato_state::{State, ThreadId};
-use fugato_store::Lease;
+use fugato_state::{State, ThreadId, say};
+use fugato_store::{Lease, is_move};
 use fugato_stream::Hub;
 use tokio::sync::oneshot;
 
@@ -38,13 +38,11 @@ impl<S: State> RunnerInner<S> {
             }
             match self.acquire(thread).await {
                 Ok(lease) => return Ok(Entry::Leased(lease)),
-                Err(error) if !matches!(error.kind, RunErrorKind::Busy { .. }) => {
-                    return Err(error);
-                }
+                Err(error) if !passes(&error) => return Err(error),
                 // The run has begun since.
                 Err(_) if answers.is_some() && lock(&self.live).contains_key(thread) => continue,
                 Err(_) if waits => {}
-                Err(error) if answers.is_some() => return Err(error.because(ELSEWHERE)),
+                Err(error) if answers.is_some() => return Err(error.because(elsewhere())),
                 Err(error) => return Err(error),
             }
             tokio::time::sleep(wait).await;
@@ -88,6 +86,17 @@ impl<S: State> RunnerInner<S> {
     }
 }
 
-/// The reason why answers to a thread of another process are refused.
-const ELSEWHERE: &str = "while tasks of a run work, answers are taken by the process that runs it; \
-                         when all of them rest, by every process";
+/// Returns true if another owner has the thread, and will be done with it. A thread that moved to
+/// another store never comes free.
+fn passes(error: &RunError) -> bool {
+    matches!(&error.kind, RunErrorKind::Busy { owner, .. } if !is_move(owner))
+}
+
+/// Returns the reason why answers to a thread of another process are refused.
+fn elsewhere() -> String {
+    say!(
+        "while tasks of a run work, answers are taken by the process that runs it; when all of \
+         them rest, by every process",
+        "运行中的任务还在工作时，回答只能由运行它的进程接收；全部停下后，任何进程都可以接收"
+    )
+}

@@ -14,8 +14,8 @@ use fugato_graph::{
 };
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
-    Commit, Intercept, InterceptedLog, LeaseRequest, MemoryLog, Record, Status, StoreCall,
-    StoreError, StoreErrorKind, ThreadLog,
+    Commit, Intercept, InterceptedLog, LeaseRequest, MemoryLog, Record, Route, Status, StoreCall,
+    StoreError, StoreErrorKind, ThreadLog, move_thread,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -349,4 +349,20 @@ async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
     gate.add_permits(1);
     let ended = runner.start(&thread, None).await;
     assert!(matches!(ended, Ok(RunResult::Finished { .. })), "{ended:?}");
+}
+
+/// A request waits for the run of another process, and for nobody who has moved away.
+#[tokio::test]
+async fn k31_a_request_does_not_wait_for_a_thread_that_moved() -> Result<(), BoxError> {
+    let (here, there) = (Arc::new(MemoryLog::default()), MemoryLog::default());
+    let step = async |_: Context<TimeLeft>| 1;
+    let graph = Graph::<TimeLeft>::starting_at("step").node("step", step);
+    let runner = Runner::new(graph.edge("step", END).build()?, here.clone());
+    runner.start(&thread(), ()).await?;
+    move_thread(&thread(), &*here, &there, &Route::new("here", "there")).await?;
+    let asked = runner.start_keyed(&thread(), "again", ());
+    let refused = tokio::time::timeout(Duration::from_secs(5), asked).await?;
+    let refused = refused.expect_err("it lives there").to_string();
+    assert!(refused.contains("it moved from here to there"), "{refused}");
+    Ok(())
 }
