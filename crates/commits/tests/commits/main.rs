@@ -7,6 +7,7 @@ mod exact;
 mod hostile;
 mod kernel;
 mod mortal;
+mod moved;
 mod restore;
 mod s3;
 mod ship;
