@@ -16,6 +16,8 @@ pub(crate) struct Control {
     stopping: AtomicBool,
     stop: Mutex<StopRequest>,
     told: Notify,
+    /// True if a step of the run has begun.
+    stepping: AtomicBool,
     /// True if the lease is about to be released.
     ending: AtomicBool,
     /// The time at which the lease ends, in milliseconds of the store's clock.
@@ -84,6 +86,16 @@ impl Control {
                 self.stop(StopReason::Cancel { by, why });
             }
         }
+    }
+
+    /// Says that a step begins.
+    pub(crate) fn step(&self) {
+        self.stepping.store(true, Ordering::Release);
+    }
+
+    /// Returns true if a step has begun: a run that stops before has left its thread where it was.
+    pub(crate) fn has_stepped(&self) -> bool {
+        self.stepping.load(Ordering::Acquire)
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

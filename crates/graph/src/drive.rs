@@ -8,7 +8,7 @@ use fugato_store::{Head, Lease, LeaseOutcome, LeaseRequest, Status};
 use crate::{Run, RunError, RunErrorKind, RunResult, Runner};
 
 /// The pause between two requests to stop of a run whose time is over. The first may come before
-/// the run has begun.
+/// its first step, and is then not heard.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// The threads of one agent, as an engine sees them that decides where and when each of them runs.

@@ -79,6 +79,7 @@ impl<S: State> Driver<S> {
                 return Ok(());
             }
         }
+        self.engine.shared.control.step();
         if self.root.machine.steps() % STEPS_PER_YIELD == STEPS_PER_YIELD - 1 {
             tokio::task::yield_now().await;
         }

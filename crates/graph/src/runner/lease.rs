@@ -60,10 +60,12 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// Asks the run of a thread to stop after its step, and to leave its thread to others.
+    /// Asks the run of a thread to stop after its step, and to leave its thread to others. One that
+    /// has not begun a step is not asked: however long it takes to open, the thread comes on.
     pub(crate) fn stop_after_step(&self, thread: &ThreadId) {
         let live = lock(&self.shop.live);
-        if let Some(control) = live.get(thread).and_then(|live| live.control.upgrade()) {
+        let control = live.get(thread).and_then(|live| live.control.upgrade());
+        if let Some(control) = control.filter(|control| control.has_stepped()) {
             control.stop(StopReason::Drain);
         }
     }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use fugato_graph::{
-    BoxError, Context, END, Effect, Graph, NodePolicy, RunError, RunErrorKind, RunResult, Runner,
-    RunnerOptions, ThreadStatus,
+    BoxError, Context, END, Effect, Graph, Next, NodePolicy, RunError, RunErrorKind, RunResult,
+    Runner, RunnerOptions, ThreadStatus,
 };
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
@@ -365,4 +365,37 @@ async fn k31_a_request_does_not_wait_for_a_thread_that_moved() -> Result<(), Box
     let refused = refused.expect_err("it lives there").to_string();
     assert!(refused.contains("it moved from here to there"), "{refused}");
     Ok(())
+}
+
+/// A store that takes its time to tell what a thread is.
+struct SlowToOpen;
+
+impl Intercept for SlowToOpen {
+    async fn around<T: Send>(
+        &self,
+        asked: StoreCall<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        if matches!(asked, StoreCall::Read { .. }) {
+            tokio::time::sleep(LATE).await;
+        }
+        act.await
+    }
+}
+
+/// A drive whose time is over before it has opened its thread takes a step all the same.
+#[tokio::test]
+async fn k29_a_drive_comes_on_however_long_it_takes_to_open() -> Result<(), BoxError> {
+    let log = Arc::new(InterceptedLog::new(MemoryLog::default(), SlowToOpen));
+    let step = async |_: Context<TimeLeft>| 1;
+    let graph = Graph::<TimeLeft>::starting_at("step").node("step", step);
+    let runner = Runner::new(graph.edge("step", END).build()?, log);
+    runner.submit(&thread(), ()).await?;
+    for _ in 0..5 {
+        let next = runner.drive(&thread(), Duration::from_millis(1)).await?;
+        if next == Next::Done {
+            return Ok(());
+        }
+    }
+    Err("five drives took no step".into())
 }
