@@ -48,7 +48,7 @@ pub(crate) struct Part {
 
 /// The answer of a tool.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct ToolAnswer {
     /// The text for the agent.
     pub(crate) said: String,
     /// True if nothing was done.
@@ -182,7 +182,7 @@ impl Visitor {
     }
 
     /// Calls a tool.
-    pub(crate) fn call(&self, name: &str, arguments: &Value) -> Result<Said> {
+    pub(crate) fn call(&self, name: &str, arguments: &Value) -> Result<ToolAnswer> {
         self.ask(&json!({ "do": "call", "name": name, "arguments": arguments }))
     }
 
