@@ -282,6 +282,8 @@ pub struct UserMessage {
     pub retries: Option<String>,
     /// The protocol or program of the request, for the log.
     pub door: &'static str,
+    /// True if the client is told that a run began, and hears nothing more: the run is stored first.
+    pub(crate) stored: bool,
 }
 
 impl UserMessage {
@@ -297,6 +299,7 @@ impl UserMessage {
             begins: false,
             retries: None,
             door: "words",
+            stored: false,
         }
     }
 

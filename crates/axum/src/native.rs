@@ -47,7 +47,8 @@ pub(crate) async fn start(
         ..UserMessage::new(caller, text)
     };
     let said = said.under(Some(&request)).with_choice(&request)?;
-    let said = said.by("threads");
+    let mut said = said.by("threads");
+    said.stored = !streams(&headers)?;
     let key = incoming::request_key(&headers)?;
     let said = Box::new(said);
     run(&office, &to, &headers, RunRequest::Start { key, said }).await
@@ -176,7 +177,13 @@ fn full() -> NamedSseEncoder {
     NamedSseEncoder::new(Vocabulary::REACT).fidelity(Fidelity::Full)
 }
 
-/// Begins a run, and answers 202 at once, or with all its events as a stream if the client accepts
+/// Returns true if the client accepts a stream of events.
+fn streams(headers: &HeaderMap) -> ApiResult<bool> {
+    let accepted = incoming::header(headers, header::ACCEPT.as_str())?;
+    Ok(accepted.is_some_and(|accepted| accepted.contains("text/event-stream")))
+}
+
+/// Begins a run, and answers 202 as soon as it is stored, or with all its events as a stream if the client accepts
 /// one.
 async fn run(
     office: &Arc<AppState>,
@@ -184,10 +191,7 @@ async fn run(
     headers: &HeaderMap,
     wish: RunRequest,
 ) -> ApiResult {
-    let accepted = incoming::header(headers, header::ACCEPT.as_str())?.unwrap_or_default();
-    let permit = accepted
-        .contains("text/event-stream")
-        .then(|| office.reader(&to.caller));
+    let permit = streams(headers)?.then(|| office.reader(&to.caller));
     let permit: Option<LoadPermit> = permit.transpose()?;
     let running = office.begin(to, wish).await?;
     let Some(permit) = permit else {

@@ -150,12 +150,14 @@ async fn spoken<A: Agent>(
         }
         MessageIntent::Told(text) => return Ok(SendOutcome::Told(text)),
     };
+    let is_stored = said.stored;
     // Words that cannot be used cancel nothing.
     let input = agent.input(said).await?;
     if let Some(by) = instead {
         runner.cancel(thread, by, INSTEAD).await?;
     }
     Ok(SendOutcome::Run(match key {
+        key if is_stored => runner.start_stored(thread, key, input),
         Some(key) => runner.start_keyed(thread, key, input),
         None => runner.start(thread, input),
     }))

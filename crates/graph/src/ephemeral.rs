@@ -97,7 +97,7 @@ impl<S: State> Ephemeral<S> {
             Request::Start {
                 updates,
                 key: None,
-                leave: false,
+                way: StartMode::WithStep,
             },
         )
         .await

@@ -44,6 +44,8 @@ pub(crate) struct Journal {
     /// True if a fact must be stored before any node starts, in every mode: if a take-over were not
     /// stored, a task that kills its process would never reach its crash limit.
     pub(crate) urgent: bool,
+    /// True if the first facts of the run do not wait for its first step.
+    pub(crate) stores_start: bool,
     /// True if the waiting time of facts is measured.
     pub(crate) timed: bool,
 }
@@ -61,6 +63,7 @@ impl Journal {
             base: None,
             tail: 0,
             urgent: false,
+            stores_start: false,
             timed: false,
         }
     }
@@ -108,11 +111,12 @@ impl Journal {
     }
 
     /// Returns true if a node may start although the pending facts are not stored. Only the first
-    /// facts of a run may wait for its first step: start and first step are one atomic append.
+    /// facts of a run may wait for its first step: start and first step are one atomic append,
+    /// unless somebody is told of the start before.
     pub(crate) fn can_wait(&self) -> bool {
-        self.facts
-            .iter()
-            .all(|(_, fact)| matches!(fact, Fact::Created { .. } | Fact::Started { .. }))
+        let mut facts = self.facts.iter();
+        let waits = !self.stores_start;
+        facts.all(|(_, fact)| waits && matches!(fact, Fact::Created { .. } | Fact::Started { .. }))
     }
 
     /// Stores the pending facts in one append, and then sends their events.

@@ -7,6 +7,7 @@ use fugato_store::{Commit, Snapshot, StoreError, StoreErrorKind};
 use crate::{
     Answers, InDoubt, RunError, RunErrorKind, RunResult,
     answer::{NamedRequest, interrupts},
+    control::StopReason,
     digest,
     driver::Driver,
     engine::{Engine, Recheck},
@@ -25,13 +26,23 @@ use crate::{
 pub(crate) use resume::{join, void_approvals};
 use resume::{resume, withdraw};
 
+/// The beginning of a run.
+#[derive(Clone, Copy)]
+pub(crate) enum StartMode {
+    /// It is stored with its first step.
+    WithStep,
+    /// It is stored before its first step.
+    Stored,
+    /// It is stored, and left to others.
+    Left,
+}
+
 /// A request about a thread.
 pub(crate) enum Request<U> {
     Start {
         updates: Vec<U>,
         key: Option<String>,
-        /// True if the run is only begun, and left to others.
-        leave: bool,
+        way: StartMode,
     },
     Resume(Answers),
     Recover,
@@ -152,17 +163,16 @@ pub(crate) fn admit<S: State>(
         driver.record(Fact::Migrated { under });
     }
     match request {
-        Request::Start {
-            updates,
-            key,
-            leave,
-        } => {
-            if leave {
-                driver
-                    .engine
-                    .shared
-                    .control
-                    .stop(crate::control::StopReason::Drain);
+        Request::Start { updates, key, way } => {
+            let engine = &mut driver.engine;
+            match way {
+                StartMode::WithStep => {}
+                StartMode::Stored => {
+                    if let Some(journal) = &mut engine.journal {
+                        journal.stores_start = true;
+                    }
+                }
+                StartMode::Left => engine.shared.control.stop(StopReason::Drain),
             }
             if let Some(end) = start(&mut driver, updates, key, under, fresh.then_some(birth))? {
                 return Ok(Admission::Already(end));

@@ -31,7 +31,7 @@ use crate::{
     machine::{Directive, ProgramVersion, ThreadPhase},
     open::open,
     renewer::LeaseRenewer,
-    request::{self, Admission, Request},
+    request::{self, Admission, Request, StartMode},
     route::panic_text,
     snapshot::Snapshotter,
 };
@@ -263,15 +263,7 @@ impl<S: State> Runner<S> {
 
     /// Begins a run with an input, and creates the thread if it does not exist.
     pub fn start<M>(&self, thread: &ThreadId, input: impl IntoUpdates<S::Update, M>) -> Run<S> {
-        let updates = input.into_updates();
-        self.spawn(
-            thread,
-            Request::Start {
-                updates,
-                key: None,
-                leave: false,
-            },
-        )
+        self.begin(thread, None, input.into_updates(), StartMode::WithStep)
     }
 
     /// Begins a run under a name of the caller's, so that a repeat has no second effect: it gets
@@ -283,15 +275,21 @@ impl<S: State> Runner<S> {
         key: impl Into<String>,
         input: impl IntoUpdates<S::Update, M>,
     ) -> Run<S> {
-        let (updates, key) = (input.into_updates(), Some(key.into()));
-        self.spawn(
-            thread,
-            Request::Start {
-                updates,
-                key,
-                leave: false,
-            },
-        )
+        let (key, updates) = (Some(key.into()), input.into_updates());
+        self.begin(thread, key, updates, StartMode::WithStep)
+    }
+
+    /// Begins a run that is stored before its first step and before its first event, so that
+    /// whoever is told of it finds it after a crash; `key` names the request, as in
+    /// [`start_keyed`](Self::start_keyed). It costs one append more than the others. With another
+    /// [`Durability`] than [`Strict`](Durability::Strict) it is stored as that says.
+    pub fn start_stored<M>(
+        &self,
+        thread: &ThreadId,
+        key: Option<String>,
+        input: impl IntoUpdates<S::Update, M>,
+    ) -> Run<S> {
+        self.begin(thread, key, input.into_updates(), StartMode::Stored)
     }
 
     /// Answers open questions, and goes on with the run.
@@ -348,17 +346,14 @@ impl<S: State> Runner<S> {
         Events::live(live.subscribe(), Some(self.shop.source(thread))).after(after)
     }
 
-    /// Begins a run and leaves it to others.
-    pub(crate) fn begin(&self, thread: &ThreadId, updates: Vec<S::Update>) -> Run<S> {
-        let (key, leave) = (None, true);
-        self.spawn(
-            thread,
-            Request::Start {
-                updates,
-                key,
-                leave,
-            },
-        )
+    pub(crate) fn begin(
+        &self,
+        thread: &ThreadId,
+        key: Option<String>,
+        updates: Vec<S::Update>,
+        way: StartMode,
+    ) -> Run<S> {
+        self.spawn(thread, Request::Start { updates, key, way })
     }
 
     fn spawn(&self, thread: &ThreadId, request: Request<S::Update>) -> Run<S> {

@@ -268,6 +268,7 @@ scenarios! {
     durability:
         k15_a_batch_is_bounded_by_records
         k15_a_batch_is_bounded_by_time
+        k15_a_start_can_be_stored_before_its_first_step
         k15_a_batch_waits_less_than_a_third_of_the_lease
         k15_at_pause_stores_at_pauses_effects_and_the_end
         k15_a_failed_write_stops_every_mode

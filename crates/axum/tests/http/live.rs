@@ -1,5 +1,7 @@
 //! Streams that are cut, shared, slow or left, over real connections.
 use axum::body::BodyDataStream;
+use fugato_state::ThreadId;
+use fugato_store::{Status, ThreadLog as _};
 use fugato_stream::{Decoder, Event, EventKind};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -49,6 +51,21 @@ async fn k22_a_cut_connection_misses_and_repeats_nothing() {
     let mut late = served.get("/threads/desk/events?after=3").await;
     let asked = late.until("interrupt_raised").await;
     assert_eq!(positions(&asked), [4]);
+}
+
+#[tokio::test]
+async fn a_start_is_stored_when_it_is_answered() {
+    let office = LetterServer::open();
+    let served = TestServer::open(office.routes()).await;
+    let begun = served
+        .post("/threads/desk/runs", &json!({ "text": "slow" }))
+        .await;
+    assert_eq!(begun.status, 202);
+    // Its first step waits at the gate.
+    let thread = ThreadId::new("desk").unwrap();
+    let head = office.log.head(&thread).await.unwrap();
+    let stored = head.map(|head| (head.seq, head.status));
+    assert_eq!(stored, Some((2, Status::Runnable)));
 }
 
 #[tokio::test]

@@ -6,12 +6,14 @@ use fugato_graph::{
     BoxError, Context, Durability, END, EffectClass, Graph, RunErrorKind, RunnerOptions,
 };
 use fugato_store::StoreErrorKind;
+use fugato_stream::EventKind;
+use futures::StreamExt as _;
 
 use super::{
     AppendFault,
     fixture::{Calls, Change, Fixture, Page, finished, kind, line},
     script::check_with,
-    world::{Door, MailNode, NamedNodesExt, WiringExt, between, texts},
+    world::{Door, MailNode, NamedNodesExt, WiringExt, alone, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -85,6 +87,32 @@ pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Verdict
     desk.appended("while a node runs", &["created started stepped"])?;
     door.open();
     finished(run.await)?;
+    Ok(())
+}
+
+/// A start that somebody is told of is stored before its first step; another one with it.
+pub async fn k15_a_start_can_be_stored_before_its_first_step(factory: &dyn LogFactory) -> Verdict {
+    for stored in [true, false] {
+        let desk = Fixture::of(factory).await?;
+        let door = Door::default();
+        let runner = desk.runner(&alone("slow", door.node("slow"))?);
+        let mut run = if stored {
+            runner.start_stored(&desk.thread, None, ())
+        } else {
+            runner.start(&desk.thread, ())
+        };
+        if stored {
+            let first = run.next().await;
+            let begun =
+                first.is_some_and(|event| matches!(event.kind, EventKind::RunStarted { .. }));
+            holds(begun, || "the start is not the first that is told".into())?;
+        }
+        door.reached().await;
+        let before: &[&str] = if stored { &["created started"] } else { &[] };
+        desk.appended("before the first step", before)?;
+        door.open();
+        finished(run.await)?;
+    }
     Ok(())
 }
 
