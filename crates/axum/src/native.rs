@@ -8,7 +8,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use fugato_state::{Seq, say};
-use fugato_stream::{Fidelity, NamedSseEncoder, QuestionAnswer, Resume, Vocabulary};
+use fugato_stream::{
+    Event, EventKind, Fidelity, NamedSseEncoder, QuestionAnswer, Resume, Vocabulary,
+};
+use futures::StreamExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -183,7 +186,7 @@ fn streams(headers: &HeaderMap) -> ApiResult<bool> {
     Ok(accepted.is_some_and(|accepted| accepted.contains("text/event-stream")))
 }
 
-/// Begins a run, and answers 202 as soon as it is stored, or with all its events as a stream if the client accepts
+/// Begins a run, and answers 202 as soon as it is stored, 200 with what is told if nothing begins, or with all its events as a stream if the client accepts
 /// one.
 async fn run(
     office: &Arc<AppState>,
@@ -195,12 +198,32 @@ async fn run(
     let permit: Option<LoadPermit> = permit.transpose()?;
     let running = office.begin(to, wish).await?;
     let Some(permit) = permit else {
-        let begun = json!({ "thread": to.name, "run": running.run });
-        let mut response = (StatusCode::ACCEPTED, Json(begun)).into_response();
+        let mut body = json!({ "thread": to.name, "run": running.run });
+        let status = if running.end.is_some() {
+            StatusCode::ACCEPTED
+        } else {
+            // Nothing began, so that nobody will be told this elsewhere.
+            body["unchanged"] = running.events.fold(Value::Null, at_rest).await;
+            StatusCode::OK
+        };
+        let mut response = (status, Json(body)).into_response();
         relay::name(&mut response, to);
         return Ok(response);
     };
     Ok(relay::respond(office, (to, permit), running.events, full()))
+}
+
+/// Returns the end of a run that was at rest before: `{output}`, or `{waiting}` with the ids of the
+/// open questions.
+async fn at_rest(before: Value, event: Event) -> Value {
+    match event.kind {
+        EventKind::RunFinished { output } => json!({ "output": output }),
+        EventKind::RunParked { interrupts } => {
+            let open: Vec<_> = interrupts.into_iter().map(|asked| asked.id).collect();
+            json!({ "waiting": open })
+        }
+        _ => before,
+    }
 }
 
 pub(crate) async fn no_such_path() -> Response {

@@ -10,7 +10,7 @@ use crate::{
     fold::StateFold,
     machine::{Machine, ProgramVersion},
     open::OpenedThread,
-    request::{self, Admission, Request},
+    request::{self, Admission, Request, StartMode},
     runner::ended,
     scope::Scope,
     snapshot,

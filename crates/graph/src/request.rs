@@ -172,7 +172,9 @@ pub(crate) fn admit<S: State>(
                         journal.stores_start = true;
                     }
                 }
-                StartMode::Left => engine.shared.control.stop(StopReason::Drain),
+                StartMode::Left => {
+                    engine.shared.control.stop(StopReason::Drain);
+                }
             }
             if let Some(end) = start(&mut driver, updates, key, under, fresh.then_some(birth))? {
                 return Ok(Admission::Already(end));
@@ -190,7 +192,7 @@ pub(crate) fn admit<S: State>(
             if *driver.root.machine.phase() != ThreadPhase::Running {
                 return Err(RunError::new(RunErrorKind::NothingToDo));
             }
-            let stop = crate::control::StopReason::Cancel { by, why };
+            let stop = StopReason::Cancel { by, why };
             driver.engine.shared.control.stop(stop);
         }
     }

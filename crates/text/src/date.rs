@@ -26,6 +26,8 @@ pub enum DateDirection {
 pub struct DatedText {
     /// The dates, in the order of the text. A duration after a single day adds its last day.
     pub dates: Vec<Date>,
+    /// The dates that are excluded: "not on Monday", 不要周一.
+    pub excluded: Vec<Date>,
     /// The text without the dates.
     pub rest: String,
 }
@@ -39,13 +41,19 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
     };
     // Lower case by ASCII keeps the byte positions.
     let lower = text.to_ascii_lowercase();
-    let (mut rest, mut end) = (String::new(), 0);
+    let (mut rest, mut end, mut excluded) = (String::new(), 0, vec![]);
     for (at, _) in lower.char_indices() {
         let (Some((before, here)), true) = (lower.split_at_checked(at), at >= end) else {
             continue;
         };
         let gap = before.get(end..).unwrap_or_default();
+        let known = reader.seen.clone();
         if let Some(behind) = reader.read(before, gap, here) {
+            if is_excluded(before) {
+                let new = reader.seen.split_off(known.len().min(reader.seen.len()));
+                excluded.extend(new.into_iter().map(|(day, _)| day));
+                reader.seen = known;
+            }
             rest.push_str(text.get(end..at).unwrap_or_default());
             rest.push(' ');
             end = lower.len() - behind.len();
@@ -57,7 +65,36 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
     if let (Some(lasts), [start]) = (lasts, dates.as_slice()) {
         dates.extend(start.checked_add((lasts - 1).days()));
     }
-    DatedText { dates, rest }
+    DatedText {
+        dates,
+        excluded,
+        rest,
+    }
+}
+
+/// Returns true if the words right before a day exclude it.
+fn is_excluded(before: &str) -> bool {
+    const NOT: [&str; 13] = [
+        "not",
+        "never",
+        "except",
+        "excluding",
+        "avoid",
+        "avoiding",
+        "不",
+        "别",
+        "不要",
+        "不能",
+        "不是",
+        "避开",
+        "除了",
+    ];
+    const LINKS: [&str; 9] = [
+        "on a", "on any", "on the", "on", "a", "any", "在", "是", "选",
+    ];
+    let before = before.trim_end();
+    let linked = before_word(before, &LINKS).map_or(before, str::trim_end);
+    before_word(linked, &NOT).is_some()
 }
 
 struct Reader {

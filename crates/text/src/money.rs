@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// The words and signs of currencies before or after an amount. The longer ones come first.
-const CURRENCIES: [(&str, &str); 36] = [
+pub(crate) const CURRENCIES: [(&str, &str); 36] = [
     ("dollars", "USD"),
     ("dollar", "USD"),
     ("pounds", "GBP"),
@@ -140,7 +140,8 @@ fn times(unit: char) -> Option<i64> {
 }
 
 /// Returns the amount that a text names, in hundredths: the one next to a currency or after one of
-/// these labels, which are in lower case. If several match, one that has both counts.
+/// these labels, which are in lower case, or else a number with two places that measures nothing
+/// else. If several match, one that has both counts.
 pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
     priced_in(text, labels).map(|(hundredths, _)| hundredths)
 }
@@ -164,6 +165,7 @@ pub fn priced_in(text: &str, labels: &[&str]) -> Option<(i64, Option<&'static st
         of(&|it| it.has_currency() && it.has_label(labels)),
         of(&|it| it.has_currency()),
         of(&|it| it.has_label(labels)),
+        of(&|it| it.is_price()),
     ];
     let mut best = tiers.into_iter().find(|values| !values.is_empty())?;
     best.dedup();
@@ -276,6 +278,24 @@ fn together(text: &str) -> &str {
     }
 }
 
+/// The words that may follow an amount without a currency: "about two weeks" is none.
+const ENDS: [&str; 14] = [
+    "by",
+    "for",
+    "from",
+    "on",
+    "to",
+    "in",
+    "and",
+    "with",
+    "at",
+    "including",
+    "total",
+    "or",
+    "please",
+    "because",
+];
+
 fn is_number(c: char) -> bool {
     digit(c).is_some() || "百千万亿".contains(c)
 }
@@ -316,6 +336,21 @@ impl WrittenRun<'_> {
         labels.iter().any(is_near)
     }
 
+    /// Returns true if it has two places, and neither a unit nor the place of a time of day.
+    fn is_price(&self) -> bool {
+        const TIMES: [&str; 8] = [
+            "at", "by", "until", "till", "from", "before", "after", "version",
+        ];
+        let places = self.number.split_once('.').map(|(_, places)| places.len());
+        let is_timed = before_word(self.before.trim_end(), &TIMES).is_some();
+        let rest = self.after.trim_start();
+        let ends = rest.is_empty()
+            || rest.starts_with(is_pause)
+            || rest.starts_with('的')
+            || after_word(rest, &ENDS).is_some();
+        places == Some(2) && !is_timed && ends
+    }
+
     /// Returns the amount, if it is unambiguous.
     fn value(&self) -> Option<i64> {
         let before = self.before.trim_end();
@@ -337,23 +372,6 @@ impl WrittenRun<'_> {
         const COUNTED: &str = "多余几半人天次张个位份晚间件小角毛分月日号年点%％";
         const WORDS: [&str; 9] = [
             "thousand", "million", "hundred", "grand", "people", "hours", "cent", "pence", "point",
-        ];
-        // What may follow an amount in words that has no currency: "about two weeks" is none.
-        const ENDS: [&str; 14] = [
-            "by",
-            "for",
-            "from",
-            "on",
-            "to",
-            "in",
-            "and",
-            "with",
-            "at",
-            "including",
-            "total",
-            "or",
-            "please",
-            "because",
         ];
         let rest = self.after.trim_start();
         if CURRENCIES.iter().any(|(word, _)| rest.starts_with(word)) {
@@ -481,6 +499,17 @@ mod tests {
             ("费用报销3张发票", None),
             ("预算0元", None),
             ("1200", None),
+            ("claim 86.50 for a taxi", Some(8_650)),
+            ("taxi 1,286.50", Some(128_650)),
+            ("报销86.50的打车费", Some(8_650)),
+            ("打车86.50，午饭", Some(8_650)),
+            ("打车86.50，午饭30.20", None),
+            ("claim 86.5 for a taxi", None),
+            ("dinner at 18.30", None),
+            ("drove 45.50 km", None),
+            ("45.50公里", None),
+            ("3.50%", None),
+            ("version 25.10", None),
         ];
         for (text, expected) in cases {
             assert_eq!(money_in(text, &labels), expected, "{text}");

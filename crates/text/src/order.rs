@@ -4,7 +4,7 @@ mod price;
 
 use crate::{
     Amount,
-    money::{UNITS, ungrouped},
+    money::{CURRENCIES, UNITS, ungrouped},
     word::after_word,
 };
 use price::{PriceBound, bound};
@@ -18,6 +18,8 @@ pub struct OrderTerms {
     pub price: Option<Amount>,
     /// True if a number, or a word for a price, is ambiguous.
     pub is_unclear: bool,
+    /// True if a word announces a price that was not read: only a price makes that clear.
+    pub lacks_price: bool,
 }
 
 /// The meaning of a price limit.
@@ -36,11 +38,13 @@ impl OrderTerms {
         let numbers = numbers(&lower);
         let unclear = Self {
             is_unclear: true,
+            lacks_price: price::is_named(&lower),
             ..Self::default()
         };
         let (mut found, mut counts) = (Self::default(), false);
         for number in &numbers {
-            let bound = bound(number.before);
+            let bound =
+                bound(number.before).or_else(|| number.is_offer().then_some(PriceBound::This));
             let place = match bound {
                 Some(PriceBound::Least) if limit == Limit::Most => return unclear,
                 Some(PriceBound::Most) if limit == Limit::Least => return unclear,
@@ -70,10 +74,12 @@ impl OrderTerms {
         if later.is_unclear {
             return later;
         }
+        let lacks_price = self.lacks_price && later.price.is_none();
         Self {
             quantity: later.quantity.or(self.quantity),
             price: later.price.or(self.price),
-            is_unclear: self.is_unclear && later.quantity.is_none(),
+            is_unclear: lacks_price || self.is_unclear && later.quantity.is_none(),
+            lacks_price,
         }
     }
 }
@@ -90,12 +96,25 @@ struct Number<'a> {
 
 impl Number<'_> {
     fn is_money(&self) -> bool {
+        self.after_money().is_some() || self.before.trim_end().ends_with(['$', '¥', '€', '£'])
+    }
+
+    /// Returns the text after the currency behind it, if there is one.
+    fn after_money(&self) -> Option<&str> {
+        const COINS: [&str; 4] = ["刀", "usdt", "u", "bucks"];
         let next = self.after.trim_start();
-        let word = word(next).trim_end_matches('s');
-        let sign = ["$", "美元", "美金", "刀"];
-        self.before.trim_end().ends_with(['$', '¥', '€'])
-            || sign.iter().any(|sign| next.starts_with(sign))
-            || matches!(word, "usdt" | "usd" | "dollar" | "u")
+        let currency = CURRENCIES
+            .iter()
+            .find_map(|(word, _)| after_word(next, &[word]));
+        currency.or_else(|| after_word(next, &COINS))
+    }
+
+    /// Returns true if words after it say that it is a price: 3000块挂单.
+    fn is_offer(&self) -> bool {
+        let after = self.after_money().unwrap_or(self.after).trim_start();
+        ["挂", "的价", "限价"]
+            .iter()
+            .any(|word| after.starts_with(word))
     }
 
     /// Returns true if a thing follows: "at least 0.5 BTC" is a quantity.
@@ -234,6 +253,7 @@ mod tests {
             quantity,
             price,
             is_unclear,
+            ..
         } = OrderTerms::of(text, limit);
         let written = |amount: Option<Amount>| amount.map(|amount| amount.to_string());
         (!is_unclear).then(|| (written(quantity), written(price)))
@@ -257,6 +277,7 @@ mod tests {
             "以 7万 卖 0.5 BTC",
             "以 700百 卖 0.5 BTC",
             "卖 0.5 BTC，限价：７００００",
+            "70000块挂单卖 0.5 BTC",
         ] {
             let expected = Some((Some("0.5".into()), Some("70000".into())));
             assert_eq!(read_as(text, Limit::Least), expected, "{text}");
@@ -295,6 +316,9 @@ mod tests {
             "sell 50% of my BTC",
             "sell $500 of BTC",
             "sell 500 USDT of BTC",
+            "sell 500 euros of BTC",
+            "卖1000块的比特币",
+            "挂单卖2个以太坊",
             "sell -5 BTC",
             "sell .5 BTC",
             "以 6万5 卖 0.5 BTC",
@@ -315,5 +339,9 @@ mod tests {
         assert!(both.then(said("0,1")).is_unclear);
         let half = said("sell 0,1 BTC").then(said("at 60000"));
         assert!(half.is_unclear && half.then(said("0.1")) == both);
+        let lost = said("挂单卖2个以太坊").then(said("1"));
+        assert!(lost.is_unclear, "a price was announced");
+        assert_eq!(lost.then(said("at 60000")).price, both.price);
+        assert!(!lost.then(said("at 60000")).is_unclear);
     }
 }

@@ -13,10 +13,12 @@ use crate::{
 /// Of balances, positions and prices only those of the assets that the question names, if it names
 /// any.
 pub fn told(session: &Session, asked: &str, topic: Topic, lang: Lang) -> String {
+    // "My balance and the price of BTC" asks for the whole balance.
+    let is_of_price = topic == Topic::Balances && intent::topics(asked).contains(&Topic::Prices);
     let assets = intent::assets(asked);
     let is_asked = |name: &str| {
         let base = name.split('-').next().unwrap_or_default();
-        assets.is_empty() || assets.contains(&base)
+        is_of_price || assets.is_empty() || assets.contains(&base)
     };
     let text = match topic {
         Topic::Models | Topic::Exchanges | Topic::Strategies => {

@@ -326,10 +326,62 @@ fn trader_name(message: &str) -> Option<String> {
     })
 }
 
+/// Returns the name that a message gives right after one of these words, such as `momentum` after
+/// "strategy".
+pub fn name_after(message: &str, words: &[&str]) -> Option<String> {
+    const NONE: [&str; 16] = [
+        "the", "a", "an", "and", "with", "on", "for", "of", "please", "is", "named", "called",
+        "my", "to", "in", "any",
+    ];
+    let lower = message.to_lowercase();
+    let mut places = words.iter().flat_map(|word| {
+        let places = lower.match_indices(word);
+        places.filter_map(|(at, word)| {
+            let (before, rest) = (lower.get(..at)?, lower.get(at + word.len()..)?);
+            let begins = !word.is_ascii() || !before.ends_with(|c: char| c.is_ascii_alphanumeric());
+            begins.then(|| rest.trim_start_matches([' ', ':', '：', '是', '用']))
+        })
+    });
+    places.find_map(|rest| {
+        let is_part = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let name: String = rest.chars().take_while(is_part).collect();
+        (name.len() > 1 && !NONE.contains(&name.as_str())).then_some(name)
+    })
+}
+
+/// Returns a message in which each thing to buy or to sell has its verb: "buy 0.01 BTC and buy 0.5
+/// ETH" for "buy 0.01 BTC and 0.5 ETH".
+fn with_verbs(message: &str) -> String {
+    let verbs = || WORDS.buy.iter().chain(&WORDS.sell);
+    let joined = |at: &str| {
+        let mut parts = message.split(at);
+        let first = parts.next().unwrap_or_default();
+        let verb = verbs().find(|verb| says(first, std::slice::from_ref(verb)))?;
+        let whole = |part: &str| {
+            let begins = part.trim_start().starts_with(|c: char| c.is_numeric());
+            let terms = OrderTerms::of(&numerals(part), Side::Buy.limit());
+            begins && terms.quantity.is_some() && assets(part).len() == 1
+        };
+        let rest: Vec<&str> = parts.collect();
+        let is_list = !rest.is_empty() && rest.iter().all(|part| whole(part) && !trades(part));
+        is_list.then(|| {
+            let rest = rest
+                .iter()
+                .map(|part| format!("{at}{verb} {}", part.trim_start()));
+            format!("{first}{}", rest.collect::<String>())
+        })
+    };
+    let ways = [" and ", "和", "、"].into_iter().find_map(joined);
+    ways.unwrap_or_else(|| message.to_owned())
+}
+
 /// Returns the wishes of a message, each with the part of it that says so: several if each part is
 /// a whole order, else one.
 pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
-    const BREAKS: [&str; 8] = [
+    let message = &with_verbs(message);
+    const BREAKS: [&str; 10] = [
+        "和",
+        "、",
         " and then ",
         " then ",
         " and ",

@@ -208,7 +208,7 @@ fn obstacle(session: &Session) -> Option<String> {
         UserWish::Order(..) => {
             let symbols = symbols(session);
             let other = || {
-                let what = intent::unknown_thing(goal)?;
+                let what = intent::unknown_thing(goal).filter(|_| intent::assets(goal).is_empty())?;
                 let nothing = traded(goal, &symbols).is_none() && !symbols.is_empty();
                 nothing.then(|| not_traded(session, &what, lang))
             };
@@ -228,11 +228,29 @@ fn obstacle(session: &Session) -> Option<String> {
                 let name = mentioned(goal, off.map(|it| it.name.as_str()))?;
                 Some((name.to_owned(), usable(session, topic).join(", ")))
             });
-            let (name, usable) = named?;
-            Some(lang.pick(
-                format!("{name} is switched off; there is: {usable}"),
-                format!("{name} 已停用；现在有：{usable}"),
-            ))
+            if let Some((name, usable)) = named {
+                return Some(lang.pick(
+                    format!("{name} is switched off; there is: {usable}"),
+                    format!("{name} 已停用；现在有：{usable}"),
+                ));
+            }
+            let parts: [(_, &[&str]); 3] = [
+                (Topic::Models, &["model ", "模型"]),
+                (Topic::Exchanges, &["exchange ", " on ", "交易所"]),
+                (Topic::Strategies, &["strategy ", "策略"]),
+            ];
+            parts.into_iter().find_map(|(topic, words)| {
+                let name = intent::name_after(goal, words)?;
+                let all: Vec<Config> = session.seen(topic)?;
+                let is_known = all.iter().any(|it| it.name.to_lowercase() == name);
+                (!is_known).then(|| {
+                    let usable = usable(session, topic).join(", ");
+                    lang.pick(
+                        format!("there is no {name} for a trader here; there is: {usable}"),
+                        format!("这里没有 {name} 可以用；现在有：{usable}"),
+                    )
+                })
+            })
         }
         _ => None,
     }

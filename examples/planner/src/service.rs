@@ -166,7 +166,7 @@ impl Planner {
             }));
         }
         // "What will that cost?" is about the order of the card.
-        let names_none = intent::assets(text).is_empty();
+        let names_none = intent::assets(text).is_empty() && intent::untraded(text, &[]).is_none();
         let of_card = || rules::card_quote(&now, Lang::of(text));
         let is_cost = intent::topics(text).contains(&Topic::Prices);
         let quote = (names_none && is_cost).then(of_card).flatten();

@@ -116,6 +116,26 @@ pub(crate) fn document_ids(text: &str) -> Vec<String> {
     ids
 }
 
+/// Returns the form that a text fills in without naming it: where a trip goes on a day to come, and
+/// more of it; or what was paid for what on a day that was.
+fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
+    let read = |form| Some(desk.facts.read(desk.forms.get(&form)?, text, base));
+    let day = |told: &Fields, name: &str| told.get(name)?.as_str()?.parse::<Date>().ok();
+    let trip = read(FormKind::Application)?;
+    let further = ["end_date", "transport", "estimated_amount"];
+    let is_trip = trip.contains_key("destination")
+        && day(&trip, "start_date").is_some_and(|day| day > base)
+        && further.iter().any(|name| trip.contains_key(*name));
+    if is_trip {
+        return Some(FormKind::Application);
+    }
+    let paid = read(FormKind::Reimbursement)?;
+    let is_paid = paid.contains_key("amount")
+        && paid.contains_key("category")
+        && day(&paid, "expense_date").is_some_and(|day| day <= base);
+    is_paid.then_some(FormKind::Reimbursement)
+}
+
 impl RuleReader {
     /// Returns the clauses of a request; none if it is about something else.
     pub fn clauses(&self, desk: &RuleData, text: &str, base: Date) -> Vec<Clause> {
@@ -127,7 +147,11 @@ impl RuleReader {
         let goes_on = |(last, _): &FormGuess, (next, _): &FormGuess, part: &str| {
             last == next && !is_dated(next, part)
         };
-        let parts = clauses(text, &self.breaks, |part| self.kind(part, true), goes_on);
+        let kind = |part: &str| {
+            let named = self.kind(part, true);
+            named.or_else(|| Some((told_form(desk, part, base)?, SURE)))
+        };
+        let parts = clauses(text, &self.breaks, kind, goes_on);
         let read = |((kind, confidence), said): (FormGuess, String)| {
             let is_draft = kind != FormKind::Application || has_any_word(&said, &self.draft);
             Some(Clause {
@@ -142,7 +166,7 @@ impl RuleReader {
         let fills = clauses
             .iter()
             .any(|clause| clause.fields.keys().any(|name| name != "reason"));
-        if !fills && has_any_word(text, &self.asks) {
+        if !fills && self.means_question(text) {
             return vec![];
         }
         clauses
@@ -175,7 +199,9 @@ impl RuleReader {
         if has_any_word(text, &self.restore) && (is_short || is_named) {
             return Some(DocumentQuestion::Restore);
         }
-        if has_any_word(text, &self.withdraw) || is_named && has_any_word(text, &self.take_back) {
+        let names_form = || is_short && self.form_of(text).is_some();
+        let takes_back = has_any_word(text, &self.take_back) && (is_named || names_form());
+        if takes_back || has_any_word(text, &self.withdraw) {
             return Some(DocumentQuestion::Withdraw);
         }
         let lists = has_any_word(text, &self.list) || is_named && has_any_word(text, &self.find);
@@ -185,6 +211,11 @@ impl RuleReader {
     /// Returns true if a short text leaves the current task.
     pub fn means_drop(&self, text: &str) -> bool {
         text.chars().count() <= SHORT && has_any_word(text, &self.drop)
+    }
+
+    /// Returns true if a text asks something.
+    pub(crate) fn means_question(&self, text: &str) -> bool {
+        has_any_word(text, &self.asks)
     }
 
     /// Returns true if a text changes what there is, and wants nothing further.

@@ -121,7 +121,13 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         return Some(told.to_owned());
     }
     let Some(task) = state.steward_state.current() else {
-        let told = lang.pick("Nothing is left to do.", "没有待办事项。");
+        let told = match &state.runtime_decision {
+            Some(RuntimeDecision::Cancel) => lang.pick(
+                "That is dropped, and nothing was written. Nothing is left to do.",
+                "已放弃，什么都没有提交。没有待办事项。",
+            ),
+            _ => lang.pick("Nothing is left to do.", "没有待办事项。"),
+        };
         return state.action_result.is_none().then(|| told.to_owned());
     };
     Some(match (&state.flow, &state.runtime_decision) {

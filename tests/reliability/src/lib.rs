@@ -15,6 +15,7 @@
 pub mod chain;
 pub mod child;
 pub mod crowd;
+pub mod driven;
 pub mod evidence;
 pub mod job;
 pub mod judge;

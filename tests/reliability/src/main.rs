@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use reliability::{
     BoxError, TrialResult,
     crowd::Crowd,
+    driven::driven,
     kill::{Plan, kill},
     load::under_load,
     long::long,
@@ -50,11 +51,14 @@ enum Trial {
         #[arg(long, default_value_t = 10)]
         kills: u32,
     },
-    /// Lets processes share a queue on Postgres: one is killed, one ends in peace, two race.
+    /// Lets processes share a queue on Postgres: one is killed, one ends in peace, several race.
     Share {
-        /// How many steps each thread of the race takes.
+        /// The steps that each thread of the race takes.
         #[arg(long, default_value_t = 200)]
         steps: u64,
+        /// The numbers of workers that race.
+        #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16")]
+        workers: Vec<usize>,
     },
     /// Lets many threads wait in a file of SQLite, and answers a thousand of them.
     Park {
@@ -105,6 +109,16 @@ enum Trial {
         /// The number of commits.
         #[arg(long, default_value_t = 500)]
         commits: u64,
+    },
+    /// Drives threads of one step by a Restate server, and calls a handler of its own SDK with one
+    /// `run` of the same bytes, in turn.
+    Drive {
+        /// The bytes that each keeps.
+        #[arg(long, default_value_t = 1000)]
+        bytes: usize,
+        /// The number of calls of each.
+        #[arg(long, default_value_t = 300)]
+        calls: u64,
     },
     /// Kills services, the Restate server that places their threads, and Postgres, alone and in pairs;
     /// measures how soon a thread of a dead service goes on; and lets one of three engines die for
@@ -166,7 +180,7 @@ async fn carry_out(trial: Trial) -> TrialResult<Vec<String>> {
             Ok(verdict.problems)
         }
         Trial::Server { store, kills } => server(store, kills).await,
-        Trial::Share { steps } => share(steps).await,
+        Trial::Share { steps, workers } => share(steps, &workers).await,
         Trial::Park { threads, file } => {
             let folder = tempfile::tempdir()?;
             let Some(file) = file else {
@@ -207,6 +221,11 @@ async fn carry_out(trial: Trial) -> TrialResult<Vec<String>> {
             tell(&scale::on_a_folder(commits).await?.to_string());
             Ok(vec![])
         }
+        Trial::Drive { bytes, calls } => {
+            let restate = servers::Restate::start().ok_or(NO_RESTATE)?;
+            tell(&driven(&restate, bytes, calls).await?.to_string());
+            Ok(vec![])
+        }
         Trial::Placed { kills, seed } => engines(kills, seed).await,
         Trial::Serve(how) => serve(&how).await.map(|()| vec![]),
     }
@@ -234,15 +253,17 @@ async fn grow(store: scale::Kind, sizes: &[u64]) -> TrialResult<Vec<String>> {
         let first = first.get_or_insert_with(|| costs.clone());
         tell(&costs.against(first));
     }
+    tell(&growing.hot().await?.to_string());
     Ok(vec![])
 }
 
+const NO_RESTATE: &str = "Restate is not installed";
+
 async fn engines(kills: u32, seed: u64) -> TrialResult<Vec<String>> {
-    const MISSING: &str = "Restate is not installed";
     let program = env::current_exe()?;
     let mut plan = PlacedPlan::new(&program, kills, seed);
     let (store, restate) = (place(Kind::Postgres)?, servers::Restate::start());
-    let (store, restate) = (Arc::new(store), Arc::new(restate.ok_or(MISSING)?));
+    let (store, restate) = (Arc::new(store), Arc::new(restate.ok_or(NO_RESTATE)?));
     let verdict = placed(&plan, &store, &restate, |kill, verdict| {
         if kill.is_multiple_of(30) {
             tell(&verdict.to_string());
@@ -263,7 +284,7 @@ async fn engines(kills: u32, seed: u64) -> TrialResult<Vec<String>> {
         problems.extend(gone_on.problems);
     }
     drop(restate);
-    let cluster = servers::Restate::cluster().ok_or(MISSING)?;
+    let cluster = servers::Restate::cluster().ok_or(NO_RESTATE)?;
     let store = Arc::new(place(Kind::Postgres)?);
     plan.kills = 1;
     let verdict = bereft(&plan, &store, &cluster).await?;
@@ -290,7 +311,7 @@ async fn server(store: Kind, kills: u32) -> TrialResult<Vec<String>> {
     Ok(verdict.problems)
 }
 
-async fn share(steps: u64) -> TrialResult<Vec<String>> {
+async fn share(steps: u64, workers: &[usize]) -> TrialResult<Vec<String>> {
     let place = place(Kind::Postgres)?;
     let program = env::current_exe()?;
     let mut queue = Queue::new(&program, &place).await?;
@@ -298,12 +319,14 @@ async fn share(steps: u64) -> TrialResult<Vec<String>> {
     tell(&format!("others go on {:?} after a kill", killed.took));
     let drained = drain(&mut queue).await?;
     tell(&format!("{} threads were handed over", drained.handed_over));
-    let one = throughput(&mut queue, 1, steps).await?;
-    let two = throughput(&mut queue, 2, steps).await?;
-    let ratio = two / one;
-    tell(&format!(
-        "1 worker {one:.0} steps/s, 2 workers {two:.0}: {ratio:.2} times as many"
-    ));
+    let mut first = None;
+    for workers in workers {
+        let steps = throughput(&mut queue, *workers, steps).await?;
+        let ratio = steps / *first.get_or_insert(steps);
+        tell(&format!(
+            "{workers} workers: {steps:.0} steps/s, {ratio:.2} times as many"
+        ));
+    }
     let again = drained
         .again
         .into_iter()

@@ -9,6 +9,7 @@ use std::{
 };
 
 use fugato_commits::{CommitLog, CommitLogOptions};
+use fugato_graph::{Context, END, Graph, Runner};
 use fugato_postgres::PostgresLog;
 use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{Millis, ThreadId};
@@ -16,10 +17,14 @@ use fugato_store::{
     Commit, Expect, LeaseOutcome, LeaseRequest, Record, Status, ThreadFilter, ThreadLog as _,
     ThreadStore,
 };
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, TryStreamExt, future, stream};
 use servers::{Postgres, Server};
 
-use crate::{BoxError, TrialResult, long::resident};
+use crate::{
+    BoxError, TrialResult,
+    job::{FinishedJob, Job},
+    long::resident,
+};
 
 /// One of so many threads can go on.
 const DUE: u64 = 100;
@@ -220,7 +225,8 @@ async fn measure(log: &dyn ThreadStore, threads: u64) -> TrialResult<Costs> {
 }
 
 /// In microseconds.
-fn median(mut took: Vec<Duration>) -> f64 {
+/// The median, in microseconds.
+pub(crate) fn median(mut took: Vec<Duration>) -> f64 {
     took.sort();
     let middle = took.get(took.len() / 2).copied().unwrap_or_default();
     middle.as_secs_f64() * 1e6
@@ -270,6 +276,58 @@ async fn settle(log: &dyn ThreadStore, thread: &ThreadId, status: Status) -> Tri
     let appended = log.append(thread, &commit(expect, status)).await?;
     release(log, thread.clone(), expect).await?;
     Ok(appended.now)
+}
+
+/// The number of callers that want a run at the same time.
+const CALLERS: u64 = 16;
+
+/// Runs that each caller wants.
+const RUNS: u64 = 20;
+
+/// Runs of one step that callers want at the same time, in microseconds a run.
+#[derive(Debug, Clone, PartialEq, derive_more::Display)]
+#[display(
+    "{CALLERS} callers at once: a run on one thread {hot:.0} µs, on threads of their own {apart:.0} µs"
+)]
+#[non_exhaustive]
+pub struct HotCost {
+    /// All of them on one thread, whose runs come one after the other.
+    pub hot: f64,
+    /// Each on a thread of its own.
+    pub apart: f64,
+}
+
+impl Growing {
+    /// Lets callers run one thread, and then threads of their own.
+    pub async fn hot(&self) -> TrialResult<HotCost> {
+        let store = self.open(Synchronous::Full).await?;
+        let step = async |_: Context<Job>| FinishedJob("step".into());
+        let graph = Graph::<Job>::starting_at("step");
+        let graph = graph.node("step", step).edge("step", END).build()?;
+        let runner = Runner::on_log(graph, store);
+        let cost = async |prefix: &str, threads: u64| -> TrialResult<f64> {
+            let begin = Instant::now();
+            let callers = (0..CALLERS).map(|caller| {
+                let (runner, thread) = (&runner, format!("{prefix}-{}", caller % threads));
+                async move {
+                    let thread = ThreadId::new(thread)?;
+                    for run in 0..RUNS {
+                        // A named request waits for the run before it.
+                        runner
+                            .start_keyed(&thread, format!("{caller}/{run}"), ())
+                            .await?;
+                    }
+                    Ok::<_, BoxError>(())
+                }
+            });
+            future::try_join_all(callers).await?;
+            Ok(begin.elapsed().as_secs_f64() * 1e6 / f64::from(u32::try_from(CALLERS * RUNS)?))
+        };
+        Ok(HotCost {
+            hot: cost("hot", 1).await?,
+            apart: cost("apart", CALLERS).await?,
+        })
+    }
 }
 
 /// A commit on a folder, and what the disk takes for it alone, as medians in microseconds.

@@ -10,6 +10,8 @@ mod consent_broken;
 #[cfg(test)]
 mod documented;
 #[cfg(test)]
+mod effort;
+#[cfg(test)]
 mod ending;
 #[cfg(test)]
 mod guard;

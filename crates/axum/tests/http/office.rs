@@ -13,7 +13,7 @@ use fugato_axum::{
 };
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
 use fugato_state::{Question, State, ThreadId};
-use fugato_store::MemoryLog;
+use fugato_store::{MemoryLog, ThreadLog};
 use fugato_stream::{Event, EventKind, decode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -244,6 +244,12 @@ impl LetterServer {
 
     pub(crate) fn clerk(&self) -> LetterAgent {
         let runner = Runner::new(graph(self.gate.clone()), self.log.clone());
+        LetterAgent { runner }
+    }
+
+    /// Returns an agent over another log.
+    pub(crate) fn clerk_over(&self, log: Arc<dyn ThreadLog>) -> LetterAgent {
+        let runner = Runner::on_log(graph(self.gate.clone()), log);
         LetterAgent { runner }
     }
 

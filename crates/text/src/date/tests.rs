@@ -12,6 +12,26 @@ fn ahead(text: &str) -> Vec<Date> {
 }
 
 #[test]
+fn a_day_that_is_excluded_is_none_of_the_dates() {
+    let (second, wednesday) = (date(2026, 3, 2), date(2026, 3, 4));
+    for (text, dates_, excluded) in [
+        (
+            "March 4, but not on a Monday",
+            vec![wednesday],
+            vec![second],
+        ),
+        ("3月4日，不要3月2日", vec![wednesday], vec![second]),
+        ("not March 2, March 4", vec![wednesday], vec![second]),
+        ("3月4日，别在下周一", vec![wednesday], vec![second]),
+        ("no, March 2", vec![second], vec![]),
+        ("not later than March 2", vec![second], vec![]),
+    ] {
+        let read = dates(text, today(), DateDirection::Ahead);
+        assert_eq!((read.dates, read.excluded), (dates_, excluded), "{text}");
+    }
+}
+
+#[test]
 fn days_are_read_in_both_languages() {
     let (second, fifth) = (date(2026, 3, 2), date(2026, 3, 5));
     let cases = [

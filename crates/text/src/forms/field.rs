@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::{
     Pattern,
+    rules::is_denied,
     value::{amount_text, amount_value, cents, day, strings},
 };
-use crate::{Lang, currency, has_word};
+use crate::{Lang, currency, word::word_positions};
 
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -28,6 +29,9 @@ pub struct Field {
     /// The values of a choice.
     #[serde(default)]
     pub words: Vec<Choice>,
+    /// True if words for two values of a choice leave it open.
+    #[serde(default)]
+    pub exclusive: bool,
     /// The name of another day of the form, which this one must not precede.
     #[serde(default)]
     pub not_before: Option<String>,
@@ -124,7 +128,8 @@ impl Field {
         }
     }
 
-    /// Returns the value of a choice that a text means: that of the longest word in it.
+    /// Returns the value of a choice that a text means: that of the longest word in it that nothing
+    /// denies. If the field is [exclusive](Self::exclusive), words for several values mean none.
     pub fn chosen(&self, text: &str) -> Option<&str> {
         let text = text.to_lowercase();
         let found = self.words.iter().flat_map(|choice| {
@@ -132,6 +137,11 @@ impl Field {
             let words = words.filter(|word| is_named(&text, word));
             words.map(move |word| (word.chars().count(), choice.means.as_str()))
         });
+        if self.exclusive {
+            let mut values = found.map(|(_, means)| means);
+            let first = values.next()?;
+            return values.all(|means| means == first).then_some(first);
+        }
         // Of words of the same length the first of the form counts.
         let longest = found.reduce(|best, next| if next.0 > best.0 { next } else { best });
         longest.map(|(_, means)| means)
@@ -220,8 +230,8 @@ impl FieldKind {
     }
 }
 
-/// Returns true if a text contains a word, of a Latin one no other form than the plural: who goes to
-/// a training names no train.
+/// Returns true if a text contains a word that nothing denies, of a Latin one no other form than the
+/// plural: who goes to a training names no train.
 fn is_named(text: &str, word: &str) -> bool {
     let others = ["d", "ed", "ment", "ing"].map(|ending| format!("{word}{ending}"));
     let text = others.iter().fold(text.to_owned(), |text, other| {
@@ -232,7 +242,7 @@ fn is_named(text: &str, word: &str) -> bool {
             text
         }
     });
-    has_word(&text, word)
+    word_positions(&text, word).any(|at| !is_denied(text.get(..at).unwrap_or_default()))
 }
 
 fn files(value: &Value) -> Result<Value, String> {

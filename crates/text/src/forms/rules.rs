@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Pattern;
+use crate::word::before_word;
 
 /// The rules that find the facts of forms in a text. Each may be left out, and then finds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -69,6 +70,7 @@ impl Places {
             let places: Vec<_> = places.into_iter().filter(whole).collect();
             places.into_iter().map(move |at| (at, name))
         });
+        let found = found.filter(|(at, _)| !is_denied(lower.get(..*at).unwrap_or_default()));
         let goes = |at: usize| {
             let before = lower.get(..at).unwrap_or_default();
             self.toward.iter().any(|word| before.ends_with(word))
@@ -80,4 +82,64 @@ impl Places {
         let found = elsewhere.find_map(|pattern| pattern.first(text))?;
         Some(found.to_owned())
     }
+}
+
+/// Returns true if the words right before a place, or a word of a choice, say that it is not meant:
+/// "not to Paris", 不坐飞机.
+pub(super) fn is_denied(before: &str) -> bool {
+    const NOT: [&str; 18] = [
+        "not",
+        "never",
+        "no",
+        "no longer",
+        "don't",
+        "dont",
+        "won't",
+        "can't",
+        "without",
+        "instead of",
+        "rather than",
+        "不",
+        "不要",
+        "不想",
+        "不是",
+        "不再",
+        "别",
+        "没",
+    ];
+    const LINKS: [&str; 26] = [
+        "to",
+        "in",
+        "going to",
+        "go to",
+        "by",
+        "by the",
+        "take",
+        "take a",
+        "take the",
+        "taking",
+        "want to take",
+        "want a",
+        "a",
+        "an",
+        "the",
+        "use",
+        "using",
+        "want to fly to",
+        "去",
+        "到",
+        "坐",
+        "乘",
+        "乘坐",
+        "搭",
+        "开",
+        "是去",
+    ];
+    /// These end in a word that denies, and deny nothing.
+    const OTHER: [&str; 6] = ["分别", "特别", "级别", "类别", "要不", "差不"];
+    let before = before.trim_end();
+    let linked = before_word(before, &LINKS).map_or(before, str::trim_end);
+    let denies =
+        |before: &str| before_word(before, &NOT).is_some() && before_word(before, &OTHER).is_none();
+    denies(linked) || denies(before)
 }

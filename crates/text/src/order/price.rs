@@ -18,7 +18,7 @@ const PRICES: [(PriceBound, &[&str]); 4] = [
     (
         PriceBound::This,
         &[
-            "at", "@", "limit", "price", "priced", "价格", "限价", "价", "以", "按", "价位",
+            "at", "@", "limit", "price", "priced", "价格", "限价", "价", "以", "按", "价位", "挂单",
         ],
     ),
     (PriceBound::For, &["for"]),
@@ -32,7 +32,12 @@ const PRICES: [(PriceBound, &[&str]); 4] = [
             "no less than",
             "not less than",
             "minimum",
+            "no lower than",
+            "not lower than",
             "不低于",
+            "不要低于",
+            "别低于",
+            "不能低于",
             "不少于",
             "高于",
             "至少",
@@ -51,6 +56,14 @@ const PRICES: [(PriceBound, &[&str]); 4] = [
             "no more than",
             "not more than",
             "maximum",
+            "no higher than",
+            "not higher than",
+            "不要超过",
+            "别超过",
+            "不能超过",
+            "不要高于",
+            "别高于",
+            "不能高于",
             "不高于",
             "不超过",
             "低于",
@@ -85,5 +98,8 @@ pub(super) fn bound(before: &str) -> Option<PriceBound> {
 /// Returns true if a word announces a price.
 pub(super) fn is_named(lower: &str) -> bool {
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
-    words.any(|word| word == "limit") || lower.contains("限价")
+    words.any(|word| word == "limit")
+        || ["限价", "挂单", "挂卖", "挂买"]
+            .iter()
+            .any(|word| lower.contains(word))
 }

@@ -74,7 +74,7 @@ proptest! {
         }
         prop_assert!(money_in(&text, &["预算"]).is_none_or(|hundredths| hundredths > 0));
         for limit in [Limit::Most, Limit::Least] {
-            let OrderTerms { quantity, price, is_unclear } = OrderTerms::of(&text, limit);
+            let OrderTerms { quantity, price, is_unclear, .. } = OrderTerms::of(&text, limit);
             prop_assert!(!is_unclear || (quantity, price) == (None, None));
         }
         prop_assert!(number_after(&text, &["order", "#"]).is_none_or(|number| number >= 0));
@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn an_order_is_read_as_it_is_written(quantity in 1..9_999_999i64, price in 1..999_999i64) {
         let (quantity, price) = (Amount::from_millionths(quantity), Amount::from_millionths(price * 1_000_000));
-        let expected = OrderTerms { quantity: Some(quantity), price: Some(price), is_unclear: false };
+        let expected = OrderTerms { quantity: Some(quantity), price: Some(price), ..OrderTerms::default() };
         for text in [
             format!("sell {quantity} BTC at {price}"),
             format!("at {price} USDT, sell {quantity} BTC"),

@@ -15,6 +15,7 @@ mod size;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 mod stores;
 mod threads;
+mod unit;
 mod whole;
 pub(crate) mod work;
 

@@ -114,6 +114,14 @@ fn is_further(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
             task.fields.get(*name).is_some_and(|known| known != *value)
         };
         let differing = clause.fields.iter().filter(differs).count();
+        // Who goes somewhere else, and changes nothing, wants another trip.
+        let elsewhere = clause
+            .fields
+            .get_key_value("destination")
+            .is_some_and(|it| differs(&it));
+        if elsewhere && (further || is_complete && !changes) {
+            return true;
+        }
         let most = if is_complete { FEW } else { MANY };
         clause.fields.len() > MANY && !is_complete && differing > 0
             || !changes && differing > most
@@ -144,7 +152,13 @@ fn join_files(fields: &mut Fields, task: &PlanTask) {
 fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<RuntimeDecision> {
     let form = desk.forms.get(&task.form)?;
     let mut fields = at.given(desk, task.form);
-    fields.extend(at.real(desk.facts.read(form, &at.message, at.base())));
+    let mut said = desk.facts.read(form, &at.message, at.base());
+    // A reason is cut out of any words, also of a question.
+    let asks = desk.reader.means_question(&at.message);
+    if asks && said.keys().all(|name| name == "reason") {
+        said.clear();
+    }
+    fields.extend(at.real(said));
     join_files(&mut fields, task);
     let missing = desk.forms.missing(&task.form, &task.fields);
     let lacks = |name: &str| missing.iter().any(|it| it == name);
@@ -156,7 +170,7 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     {
         fields.insert("end_date".into(), day);
     }
-    if fields.is_empty() && missing == ["reason"] && at.message.chars().count() <= SHORT {
+    if fields.is_empty() && !asks && missing == ["reason"] && at.message.chars().count() <= SHORT {
         let reason = desk.facts.cleaned(&at.message)?;
         fields.insert("reason".into(), reason.into());
     }
