@@ -269,7 +269,10 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         said.door = "terminal";
         Ok(match decide(self.agent, &self.thread, &said).await? {
             Some(SendOutcome::Run(run)) => Some(Some(follow(terminal, run).await?)),
-            Some(SendOutcome::Unchanged(ended)) => Some(Some(ended)),
+            Some(SendOutcome::Unchanged(ended)) => {
+                names_no_card(terminal, &ended);
+                Some(Some(ended))
+            }
             Some(SendOutcome::Told(text)) => {
                 terminal.line(text);
                 Some(None)
@@ -324,7 +327,10 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         said.card = card.map(|asked| asked.id.clone());
         match decide(self.agent, thread, &said).await? {
             Some(SendOutcome::Run(run)) => return Ok(Some(follow(terminal, run).await?)),
-            Some(SendOutcome::Unchanged(ended)) => return Ok(Some(ended)),
+            Some(SendOutcome::Unchanged(ended)) => {
+                names_no_card(terminal, &ended);
+                return Ok(Some(ended));
+            }
             Some(SendOutcome::Told(text)) => {
                 terminal.line(text);
                 let open = runner.interrupts(thread).await?;
@@ -404,6 +410,18 @@ fn reply_to(asked: &Interrupt, say: &SayArgs) -> Result<Option<QuestionAnswer>, 
 }
 
 /// Returns the state and the first open question of a run.
+/// Says why words that decide something have decided nothing.
+fn names_no_card<S>(terminal: &mut Terminal, ended: &RunResult<S>) {
+    let mut asked = ended.interrupts().iter();
+    if let Some(card) = asked.find(|asked| asked.question.digest.is_some()) {
+        let code = card.id.code();
+        terminal.line(terminal.lang.pick(
+            format!("That names no card, so nothing has changed. Say “yes {code}” or “no {code}”."),
+            format!("没有说是哪张卡片，所以什么都没有改变。请说“好的 {code}”或“不要 {code}”。"),
+        ));
+    }
+}
+
 fn open<S>(ended: &RunResult<S>) -> Option<(&S, &Interrupt)> {
     Some((ended.state(), ended.interrupts().first()?))
 }

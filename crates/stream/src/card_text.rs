@@ -250,7 +250,7 @@ impl fmt::Display for CardText<'_> {
             writeln!(f, "    {line}")?;
         }
         if self.chinese {
-            write!(f, "\n同意请回复：yes {code}；不同意请回复：no {code}")
+            write!(f, "\n同意请回复：好的 {code}；不同意请回复：不要 {code}")
         } else {
             write!(
                 f,

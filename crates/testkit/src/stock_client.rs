@@ -69,7 +69,7 @@ fn code(told: &str) -> &str {
 
 /// Returns the code of a card, if one is shown in a message.
 fn shown_code(told: &str) -> Option<&str> {
-    let how = ["reply: yes ", "请回复：yes "];
+    let how = ["reply: yes ", "请回复：好的 "];
     how.iter().find_map(|how| told.split_once(how)?.1.get(..4))
 }
 

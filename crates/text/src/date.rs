@@ -26,8 +26,10 @@ pub enum DateDirection {
 pub struct DatedText {
     /// The dates, in the order of the text. A duration after a single day adds its last day.
     pub dates: Vec<Date>,
-    /// The dates that are excluded: "not on Monday", 不要周一.
+    /// The dates that are excluded: "not on 2 March", 不要3月2日.
     pub excluded: Vec<Date>,
+    /// The days of the week that are excluded: "not on a Monday", 不要周一.
+    pub excluded_weekdays: Vec<Weekday>,
     /// The text without the dates.
     pub rest: String,
 }
@@ -41,7 +43,8 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
     };
     // Lower case by ASCII keeps the byte positions.
     let lower = text.to_ascii_lowercase();
-    let (mut rest, mut end, mut excluded) = (String::new(), 0, vec![]);
+    let (mut rest, mut end) = (String::new(), 0);
+    let (mut excluded, mut excluded_weekdays) = (vec![], vec![]);
     for (at, _) in lower.char_indices() {
         let (Some((before, here)), true) = (lower.split_at_checked(at), at >= end) else {
             continue;
@@ -51,7 +54,13 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
         if let Some(behind) = reader.read(before, gap, here) {
             if is_excluded(before) {
                 let new = reader.seen.split_off(known.len().min(reader.seen.len()));
-                excluded.extend(new.into_iter().map(|(day, _)| day));
+                for (day, is_weekday) in new {
+                    if is_weekday {
+                        excluded_weekdays.push(day.weekday());
+                    } else {
+                        excluded.push(day);
+                    }
+                }
                 reader.seen = known;
             }
             rest.push_str(text.get(end..at).unwrap_or_default());
@@ -68,7 +77,23 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
     DatedText {
         dates,
         excluded,
+        excluded_weekdays,
         rest,
+    }
+}
+
+impl DatedText {
+    /// Returns true if the text excludes one of its own dates, or a day between them.
+    pub fn contradicts_itself(&self) -> bool {
+        let (Some(first), Some(last)) = (self.dates.iter().min(), self.dates.iter().max()) else {
+            return false;
+        };
+        let mut days = first.series(1.day()).take_while(|day| day <= last);
+        let is_excluded = |day: &Date| {
+            self.excluded.contains(day)
+                || (day == first || day == last) && self.excluded_weekdays.contains(&day.weekday())
+        };
+        days.any(|day| is_excluded(&day))
     }
 }
 

@@ -6,9 +6,10 @@ use crate::{
 };
 
 /// The words and signs of currencies before or after an amount. The longer ones come first.
-pub(crate) const CURRENCIES: [(&str, &str); 36] = [
+pub(crate) const CURRENCIES: [(&str, &str); 37] = [
     ("dollars", "USD"),
     ("dollar", "USD"),
+    ("bucks", "USD"),
     ("pounds", "GBP"),
     ("pound", "GBP"),
     ("euros", "EUR"),

@@ -64,6 +64,7 @@ struct Words {
     opinion: Vec<String>,
     tell: Vec<String>,
     have: Vec<String>,
+    balance: Vec<String>,
     later: Vec<String>,
     other_time: Vec<String>,
     beyond: Vec<String>,
@@ -100,7 +101,7 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
     if asks && !assets(message).is_empty() {
         if says(message, &WORDS.have) {
             topics.insert(Topic::Balances);
-        } else if topics.contains(&Topic::Prices) {
+        } else if topics.contains(&Topic::Prices) && !says(message, &WORDS.balance) {
             // 多少钱 asks for a price, and not for money.
             topics.remove(&Topic::Balances);
         } else if topics.is_empty() {
@@ -116,7 +117,7 @@ pub fn assets(message: &str) -> Vec<&'static str> {
     let known = WORDS.assets.values().flatten().map(String::as_str);
     let latin: BTreeSet<&str> = known.filter(|name| name.is_ascii()).collect();
     // "Either" is a word, and no misspelled coin.
-    let message = respell(&normalize(message), &latin, |word| word == "either");
+    let message = respell(&apart(&normalize(message)), &latin, |word| word == "either");
     let mut found = vec![];
     for (asset, names) in &WORDS.assets {
         if names_any(&message, names) && !is_excluded(&message, names) {
@@ -124,6 +125,18 @@ pub fn assets(message: &str) -> Vec<&'static str> {
         }
     }
     found
+}
+
+/// Returns a text with a space between a number and the word behind it: 0.1BTC.
+fn apart(text: &str) -> String {
+    let mut parted = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_alphabetic() && parted.ends_with(|c: char| c.is_ascii_digit()) {
+            parted.push(' ');
+        }
+        parted.push(c);
+    }
+    parted
 }
 
 fn names_any(message: &str, names: &[String]) -> bool {
@@ -338,7 +351,8 @@ pub fn name_after(message: &str, words: &[&str]) -> Option<String> {
         let places = lower.match_indices(word);
         places.filter_map(|(at, word)| {
             let (before, rest) = (lower.get(..at)?, lower.get(at + word.len()..)?);
-            let begins = !word.is_ascii() || !before.ends_with(|c: char| c.is_ascii_alphanumeric());
+            let letter = |c: char| c.is_ascii_alphanumeric();
+            let begins = !word.starts_with(letter) || !before.ends_with(letter);
             begins.then(|| rest.trim_start_matches([' ', ':', '：', '是', '用']))
         })
     });

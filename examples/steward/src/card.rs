@@ -128,10 +128,12 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     shown
 }
 
-/// Returns true for a reason that says what shall not be: "not today".
+/// Returns true for a reason that says what shall not be, and nothing that shall: "not today", but
+/// no "not Paris, Lyon".
 fn negates(reason: &str) -> bool {
     let reason = reason.trim().to_lowercase();
-    reason.starts_with("not ") || reason.starts_with(['不', '别', '没'])
+    let (first, rest) = reason.split_once([',', '，']).unwrap_or((&reason, ""));
+    rest.trim().is_empty() && (first.starts_with("not ") || first.starts_with(['不', '别', '没']))
 }
 
 /// Returns the changes that an answer makes. The person has agreed to exactly the call that the

@@ -2,7 +2,7 @@
 //! `words.toml`.
 use fugato::{
     form::Fields,
-    words::{after_word, clauses, dates, has_any_word},
+    words::{after_word, clauses, dates, has_any_word, is_wanted},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,7 @@ pub struct RuleReader {
     approver: Vec<String>,
     drop: Vec<String>,
     asks: Vec<String>,
+    departs: Vec<String>,
     attached: Vec<String>,
     lead: Vec<String>,
     kind: Vec<Kind>,
@@ -117,7 +118,7 @@ pub(crate) fn document_ids(text: &str) -> Vec<String> {
 }
 
 /// Returns the form that a text fills in without naming it: where a trip goes on a day to come, and
-/// more of it; or what was paid for what on a day that was.
+/// more of it; or what was paid for what, on no day to come.
 fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
     let read = |form| Some(desk.facts.read(desk.forms.get(&form)?, text, base));
     let day = |told: &Fields, name: &str| told.get(name)?.as_str()?.parse::<Date>().ok();
@@ -132,7 +133,7 @@ fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
     let paid = read(FormKind::Reimbursement)?;
     let is_paid = paid.contains_key("amount")
         && paid.contains_key("category")
-        && day(&paid, "expense_date").is_some_and(|day| day <= base);
+        && day(&paid, "expense_date").is_none_or(|day| day <= base);
     is_paid.then_some(FormKind::Reimbursement)
 }
 
@@ -143,9 +144,22 @@ impl RuleReader {
             let form = desk.forms.get(kind);
             form.is_some_and(|form| !dates(part, base, form.toward).dates.is_empty())
         };
-        // A clause of the same kind continues the last one, unless it names a day of its own.
+        let spent = |part: &str| {
+            let form = desk.forms.get(&FormKind::Reimbursement);
+            let told = form.map(|form| desk.facts.read(form, part, base));
+            told.is_some_and(|told| told.contains_key("amount") && told.contains_key("category"))
+        };
+        let all = clauses(
+            text,
+            &self.breaks,
+            |part| Some(spent(part)),
+            |_, _, _| false,
+        );
+        let several = all.iter().filter(|(is_spent, _)| *is_spent).count() > 1;
+        // A clause of the same kind continues the last one, unless it names a day of its own, or
+        // what else was paid.
         let goes_on = |(last, _): &FormGuess, (next, _): &FormGuess, part: &str| {
-            last == next && !is_dated(next, part)
+            last == next && !is_dated(next, part) && !(several && spent(part))
         };
         let kind = |part: &str| {
             let named = self.kind(part, true);
@@ -199,7 +213,12 @@ impl RuleReader {
         if has_any_word(text, &self.restore) && (is_short || is_named) {
             return Some(DocumentQuestion::Restore);
         }
-        let names_form = || is_short && self.form_of(text).is_some();
+        // "Cancel the Shanghai trip", and no trip with its days.
+        let plain = !text.contains(|c: char| c.is_ascii_digit());
+        let names_form = || {
+            let brief = text.chars().count() <= 3 * SHORT + 4;
+            brief && plain && self.form_of(text).is_some()
+        };
         let takes_back = has_any_word(text, &self.take_back) && (is_named || names_form());
         if takes_back || has_any_word(text, &self.withdraw) {
             return Some(DocumentQuestion::Withdraw);
@@ -211,6 +230,11 @@ impl RuleReader {
     /// Returns true if a short text leaves the current task.
     pub fn means_drop(&self, text: &str) -> bool {
         text.chars().count() <= SHORT && has_any_word(text, &self.drop)
+    }
+
+    /// Returns true if a text tells when a trip begins.
+    pub(crate) fn means_departure(&self, text: &str) -> bool {
+        has_any_word(text, &self.departs)
     }
 
     /// Returns true if a text asks something.
@@ -256,8 +280,8 @@ impl RuleReader {
     /// may still be about one of them, if `guess` allows it.
     fn kind(&self, text: &str, guess: bool) -> Option<FormGuess> {
         let mut kinds = self.kind.iter();
-        let named = kinds
-            .find(|kind| has_any_word(text, &kind.words) || self.begins_with(text, &kind.begins));
+        let named =
+            kinds.find(|kind| is_wanted(text, &kind.words) || self.begins_with(text, &kind.begins));
         match named.map(|kind| kind.form) {
             Some(FormKind::Application) => {
                 let either =

@@ -136,6 +136,13 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
             format!("{}{why}", lang.pick("This cannot go on: ", "不能继续："))
         }
         (None, Some(RuntimeDecision::Unclear)) => unclear(lang).to_owned(),
+        (None, Some(RuntimeDecision::Cancel)) => {
+            let told = lang.pick(
+                "That is dropped, and nothing was written.",
+                "已放弃，什么都没有提交。",
+            );
+            format!("{told}\n{}", asks(desk, state, task, lang))
+        }
         _ => asks(desk, state, task, lang),
     })
 }

@@ -101,6 +101,31 @@ async fn k8_an_answer_that_does_not_fit_changes_nothing() {
 }
 
 #[tokio::test]
+async fn words_that_begin_nothing_are_not_called_accepted() {
+    let office = LetterServer::open();
+    let client = office.client();
+    client.run("desk", "sealed").await;
+    let id = client.asked("desk").await;
+    let say = |body: Value| client.post("/threads/desk/runs", body);
+    // A yes that names no card agrees to nothing.
+    let unbound = say(json!({ "text": "yes" })).await;
+    assert_eq!(unbound.status, StatusCode::OK);
+    assert_eq!(
+        unbound.json()["unchanged"],
+        json!({ "waiting": [id.clone()] })
+    );
+    // What is told about words under the card is in the answer.
+    let unclear = say(json!({ "text": "hm", "card": id.clone() })).await;
+    assert_eq!(unclear.status, StatusCode::OK);
+    let told = unclear.json()["unchanged"]["output"].clone();
+    assert!(
+        told.as_str().unwrap().contains("neither a yes nor a no"),
+        "{told}"
+    );
+    assert_eq!(client.asked("desk").await, id);
+}
+
+#[tokio::test]
 async fn k12_a_request_with_a_key_is_carried_out_once() {
     let office = LetterServer::open();
     let client = office.client();

@@ -137,7 +137,7 @@ fn a_chinese_card_is_answered_in_chinese_and_a_question_has_its_options() {
     let asked = approval(json!({ "title": "提交？", "summary": "金额: 86.5" }));
     let text = card_text(&asked);
     assert!(
-        text.contains("同意请回复：yes ") && text.contains("    金额: 86.5"),
+        text.contains("同意请回复：好的 ") && text.contains("    金额: 86.5"),
         "{text}"
     );
     let lang = approval(json!({ "title": "submit", "lang": "zh" }));

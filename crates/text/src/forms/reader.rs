@@ -49,10 +49,15 @@ impl FormReader {
     }
 
     /// Reads the fields of a form from a text. The first day goes to the first field of days, and
-    /// so on; `base` is the day from which "tomorrow" is counted.
+    /// so on; `base` is the day from which "tomorrow" is counted. Of a text that excludes one of its
+    /// own days none is read.
     pub fn read<N>(&self, form: &Form<N>, text: &str, base: Date) -> Fields {
         let unnamed = self.unnamed(text);
-        let dated = dates(&unnamed, base, form.toward);
+        let mut dated = dates(&unnamed, base, form.toward);
+        // Which of them is meant is asked.
+        if dated.contradicts_itself() {
+            dated.dates.clear();
+        }
         let said = ReducedText {
             text,
             unnamed: &unnamed,

@@ -163,7 +163,8 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     let missing = desk.forms.missing(&task.form, &task.fields);
     let lacks = |name: &str| missing.iter().any(|it| it == name);
     // A single day fills the missing one.
-    if lacks("end_date")
+    if !desk.reader.means_departure(&at.message)
+        && lacks("end_date")
         && !lacks("start_date")
         && !fields.contains_key("end_date")
         && let Some(day) = fields.remove("start_date")
