@@ -181,9 +181,10 @@ pub fn untraded(message: &str, symbols: &[&str]) -> Option<String> {
 /// Returns the word of an order in the place of what is to be traded, if it is none: in "buy 5
 /// florins" it is "florins".
 pub fn unknown_thing(message: &str) -> Option<String> {
-    const NOTHING: [&str; 14] = [
+    const NOTHING: [&str; 22] = [
         "of", "at", "for", "please", "now", "units", "unit", "coins", "coin", "some", "market",
-        "thousand", "million", "hundred",
+        "thousand", "million", "hundred", "share", "shares", "stocks", "worth", "dollars", "euros",
+        "bucks", "usd",
     ];
     let plain = numerals(&normalize(message));
     let mut words = plain.split([' ', ',', '?']).filter(|word| !word.is_empty());
@@ -293,6 +294,11 @@ pub fn side(message: &str) -> Option<Side> {
         (false, true) => Some(Side::Sell),
         _ => None,
     }
+}
+
+/// Returns true if a message says that nothing is to be bought or sold: "don't buy 0.5 BTC".
+pub fn trades_not(message: &str) -> bool {
+    is_negated(message, &WORDS.buy) || is_negated(message, &WORDS.sell)
 }
 
 /// Returns true if a message is about buying or selling.

@@ -96,7 +96,7 @@ pub(crate) fn read_out(session: &Session, message: &str) -> Option<String> {
 
 /// Returns what an order that a question names would come to.
 fn quoted(session: &Session, message: &str, lang: Lang) -> Option<String> {
-    let side = intent::side(message)?;
+    let side = intent::side(message).filter(|_| !intent::trades_not(message))?;
     let symbol = traded(message, &symbols(session))?;
     let quantity = intent::terms(message, side).quantity?;
     terms::quote(session, &symbol, side, quantity, lang)

@@ -22,7 +22,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::{
-    command, correction,
+    answer, command, correction,
     exchange::Exchange,
     facts::{Topic, declared},
     graph::{Deps, WiringError, graph},
@@ -331,7 +331,17 @@ impl Agent for Planner {
             return Ok(MessageIntent::Told(told));
         }
         let is_approval = asked.question.digest.is_some();
+        if !is_approval && intent::greets(text) && !intent::asks_about(text) {
+            let told = answer::help(Lang::of(text), true);
+            return Ok(MessageIntent::Told(format!(
+                "{told}\n{}",
+                question(asked, session.lang())
+            )));
+        }
+        // A question that is no card is left with a no.
+        let leaves = !is_approval && ShortAnswer::of(text) == Some(ShortAnswer::No);
         if text.is_empty()
+            || leaves
             || drops(text)
             || is_approval && correction::corrected(&session, text).is_some()
         {
