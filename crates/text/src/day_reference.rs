@@ -243,6 +243,9 @@ const CLOSED: [&str; 22] = [
     "请假",
 ];
 
+/// The Chinese words that make "nothing" of a "not" after them.
+const NOTHING: [&str; 4] = ["什么都", "什么也", "啥都", "啥也"];
+
 /// Returns true if the words around a day exclude it.
 fn is_excluded(before: &str, after: &str) -> bool {
     // Only the thought in which the day lies.
@@ -284,6 +287,11 @@ fn is_excluded(before: &str, after: &str) -> bool {
     let tail_words = tail_words.trim_start_matches([
         '都', '就', '全', '天', '我', '要', '想', '整', '的', '时', '候',
     ]);
+    // 周日什么都别安排: "nothing".
+    let tail_words = NOTHING
+        .iter()
+        .find_map(|word| tail_words.strip_prefix(word))
+        .unwrap_or(tail_words);
     CLOSED.iter().any(|word| tail_words.starts_with(word))
         || [
             "is off",
@@ -616,6 +624,9 @@ mod tests {
         for (text, days) in [
             ("周末不学习", vec!["周末"]),
             ("星期日休息", vec!["星期日"]),
+            ("周日什么都别安排", vec!["周日"]),
+            ("周日我啥也不想做", vec!["周日"]),
+            ("周日什么时候有空", vec![]),
             ("不要排在周五", vec!["周五"]),
             ("周三晚上别安排，周四可以", vec!["周三"]),
             ("周五而不是周六", vec!["周六"]),

@@ -1,7 +1,11 @@
 //! Things that a text names, by their whole names or by parts of them.
 use std::collections::BTreeSet;
 
-use crate::{normal::normalize, spelling::stem, word::after_word};
+use crate::{
+    normal::normalize,
+    spelling::{is_form, stem},
+    word::after_word,
+};
 
 /// Words that tell nothing about which thing is meant.
 const STOP: [&str; 12] = [
@@ -52,6 +56,13 @@ pub struct NameMatch<'t, T> {
     pub rest: &'t str,
 }
 
+impl<T> Name<T> {
+    /// Returns true if a Latin word is a form of a word of the name.
+    fn has_form(&self, word: &str) -> bool {
+        self.stems.contains(stem(word)) && latin_words(&self.text).any(|own| is_form(word, own))
+    }
+}
+
 impl<T: Clone> NameIndex<T> {
     /// Makes an index of names as they are written.
     pub fn new<N: AsRef<str>>(names: impl IntoIterator<Item = (T, N)>) -> Self {
@@ -98,9 +109,7 @@ impl<T: Clone> NameIndex<T> {
 
     /// Returns true if a Latin word has the stem of a word of a name.
     pub fn has_stem(&self, word: &str) -> bool {
-        self.names
-            .iter()
-            .any(|name| name.stems.contains(stem(word)))
+        self.names.iter().any(|name| name.has_form(word))
     }
 
     fn things(&self, is_meant: impl Fn(&Name<T>) -> bool) -> Vec<T> {
@@ -132,7 +141,7 @@ impl<T: Clone> NameIndex<T> {
 
     /// Returns the things whose names have the longest run of words with which a text begins.
     fn words<'t>(&self, text: &'t str) -> Option<NameMatch<'t, T>> {
-        let mut said: BTreeSet<String> = BTreeSet::new();
+        let (mut said, mut typed) = (BTreeSet::new(), vec![]);
         let (mut best, mut rest) = (None, text);
         for _ in 0..MOST_WORDS {
             let here = rest.trim_start_matches([' ', ',']);
@@ -149,7 +158,8 @@ impl<T: Clone> NameIndex<T> {
                 continue;
             }
             said.insert(stem(word).to_owned());
-            let things = self.things(|name| said.is_subset(&name.stems));
+            typed.push(word);
+            let things = self.things(|name| typed.iter().all(|word| name.has_form(word)));
             if things.is_empty() {
                 break;
             }
@@ -158,7 +168,8 @@ impl<T: Clone> NameIndex<T> {
                 continue;
             }
             // All words of one name, in any order, are that name.
-            let all = self.things(|name| name.stems == said);
+            let all = self
+                .things(|name| name.stems == said && typed.iter().all(|word| name.has_form(word)));
             let is_whole = !all.is_empty();
             let things = if is_whole { all } else { things };
             best = Some(NameMatch {
@@ -254,6 +265,9 @@ mod tests {
 
     #[test]
     fn a_word_that_tells_nothing_names_nothing() {
+        let names = NameIndex::new([(1, "Notes for the essay")]);
+        assert_eq!(names.longest("not on friday"), None);
+        assert_eq!(names.longest("note on friday").unwrap().things, [1]);
         assert_eq!(longest("first of all"), None);
         assert_eq!(longest("the algebra"), None);
         assert_eq!(longest("first drafts"), Some((vec![4], true, "")));

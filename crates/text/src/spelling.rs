@@ -13,6 +13,23 @@ pub fn stem(word: &str) -> &str {
     head.unwrap_or(word)
 }
 
+/// Returns true if two Latin words in lower case are forms of one: "sorting" and "sorts" are, "not"
+/// and "notes" are two words.
+pub(crate) fn is_form(a: &str, b: &str) -> bool {
+    let hisses = |word: &str| {
+        ["s", "x", "z", "ch", "sh", "o"]
+            .iter()
+            .any(|end| word.ends_with(end))
+    };
+    // An "e" makes another word of one without an ending, unless the plural needs it: "boxes".
+    let is_other = |a: &str, b: &str| match b.strip_prefix(a) {
+        Some("e") => true,
+        Some("es") => !hisses(a),
+        _ => false,
+    };
+    stem(a) == stem(b) && !is_other(a, b) && !is_other(b, a)
+}
+
 /// Returns the number of letters by which two words differ. Two letters that changed places count
 /// once.
 ///
@@ -105,6 +122,20 @@ mod tests {
         assert_eq!(stem("photos"), stem("photo"));
         assert_eq!(stem("cleaning"), stem("clean"));
         assert_eq!(stem("class"), "class");
+        for (a, b, expected) in [
+            ("sorting", "sorts", true),
+            ("writing", "write", true),
+            ("rides", "riding", true),
+            ("box", "boxes", true),
+            ("class", "classes", true),
+            ("notes", "note", true),
+            ("not", "notes", false),
+            ("notes", "not", false),
+            ("them", "theme", false),
+            ("plan", "planes", false),
+        ] {
+            assert_eq!(is_form(a, b), expected, "{a} and {b}");
+        }
         for (a, b, expected) in [
             ("wendesday", "wednesday", 1),
             ("tommorow", "tomorrow", 2),

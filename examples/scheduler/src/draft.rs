@@ -53,8 +53,7 @@ impl Draft<'_> {
     }
 }
 
-/// Returns the answer to words about a draft that are neither a yes nor a no: the weeks again, and
-/// the ways to answer.
+/// Returns the answer to words about a draft that are neither a yes nor a no, and the ways to answer.
 pub fn answer_about(draft: &Draft<'_>, text: &str) -> String {
     let mut agent = draft.agent.clone();
     // In the language of the question, which need not be that of the card.
@@ -88,7 +87,7 @@ fn answered(draft: &Draft<'_>, text: &str) -> String {
                 "Nothing was changed: first answer the card, then ask for it.",
                 "没有改动任何内容：请先回答卡片，再提出这个要求。"
             );
-            format!("{}\n{first} {how}", draft.weeks())
+            format!("{first} {how}")
         }
     }
 }

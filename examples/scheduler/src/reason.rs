@@ -14,6 +14,7 @@ use crate::{
         rough_build::{ItemsLeft, NoRoom, PlacementMismatch, RoughBuildError},
     },
     store::{Conflict, StaleFact},
+    understand::Words,
 };
 
 /// The key of the reason in the data of a failure, in each language.
@@ -54,12 +55,22 @@ pub(crate) fn told(agent: &AgentState, tool: &str, result: &ToolResult<Update>) 
     if tool == "analyze_health" {
         return advised(&result.summary);
     }
+    let schedule = agent.schedule.as_ref()?;
+    if let [Update::Preferred(after)] = result.updates.as_slice() {
+        let words = Words {
+            schedule,
+            sections: Some(&schedule.window.sections),
+            lang: Lang::current(),
+        };
+        let new = words.preferred_anew(schedule.preferences.as_ref(), after.as_ref());
+        return (!new.is_empty()).then(|| new.join("; "));
+    }
     let changes = result.updates.iter().filter_map(|update| match update {
         Update::Scheduled(changes) => Some(changes.as_slice()),
         _ => None,
     });
     let changes: Vec<Change> = changes.flatten().cloned().collect();
-    changed(agent.schedule.as_ref()?, &changes)
+    changed(schedule, &changes)
 }
 
 /// Returns the effect of changes in one line: each item with its new place and its old one.

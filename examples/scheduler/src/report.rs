@@ -6,7 +6,6 @@ use fugato::state::say;
 use crate::{
     agent::{AgentState, TerminalStatus},
     draft,
-    schedule::PlacementStatus,
 };
 
 /// Returns the steps of the plan, each with the condition under which it is done.
@@ -116,9 +115,7 @@ fn out_of_rounds() -> String {
 
 fn counted(agent: &AgentState, receipts: &Receipts) -> String {
     let tasks = agent.schedule.iter().flat_map(|schedule| &schedule.tasks);
-    let pending = tasks
-        .filter(|task| task.status == PlacementStatus::Pending)
-        .count();
+    let pending = tasks.filter(|task| task.is_pending_item()).count();
     let Receipts {
         placed,
         moved,

@@ -97,6 +97,13 @@ pub enum StoreWrite {
     Note(MemoryNote),
     /// Something to remind the person of.
     Remind(Reminder),
+    /// Another reminder in the place of one.
+    Correct {
+        /// The number of the old one, from 0.
+        reminder: usize,
+        /// The new one.
+        to: Reminder,
+    },
     /// Reminders that were shown to the person, by their numbers from 0.
     Told {
         /// The reminders.

@@ -25,7 +25,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use fugato::words::ShortAnswer;
+use fugato::{state::Role, words::ShortAnswer};
 use jiff::civil::DateTime;
 
 use crate::{
@@ -68,6 +68,8 @@ pub struct Facts<'a> {
     pub previous_free_times: Option<&'a [FreeTime]>,
     /// True if items that were agreed to may move again.
     pub existing_may_move: bool,
+    /// The last words of the agent.
+    pub said: Option<&'a str>,
 }
 
 /// The meaning of a request.
@@ -96,6 +98,8 @@ pub enum Understanding {
     Note(MemoryNote),
     /// The person is reminded.
     Remind(Reminder),
+    /// The reminder of this number gives way to another one.
+    Correct(usize, Reminder),
     /// Notes or reminders are removed.
     Forget(BTreeSet<usize>),
     /// These times are kept free from now on, and no others; and this follows.
@@ -132,6 +136,12 @@ impl<'a> Facts<'a> {
             free_times: &agent.free_times,
             previous_free_times: agent.previous_free_times.as_deref(),
             existing_may_move: false,
+            said: agent
+                .conversation
+                .history
+                .iter()
+                .rfind(|message| message.role == Role::Assistant)
+                .map(|message| message.content.as_str()),
         }
     }
 }

@@ -6,9 +6,11 @@ use fugato::{
     graph::ThreadStatus,
     words::Phrases,
 };
+use jiff::tz::TimeZone;
 use scheduler::{
     agent::{AgentState, CardReply},
     calendar::{WeekTable, language},
+    clock,
     transfer::{ImportOutcome, TransferInput},
 };
 use serde_json::{Value, json};
@@ -77,6 +79,19 @@ fn tell(desk: &Session, terminal: &mut Terminal) {
             "这是示例日程，从今天开始。安排自己的日程：scheduler --courses my.ics --tasks my.toml --thread 名称",
         );
         terminal.progress(sample);
+    }
+    let (zone, now) = (&desk.intake.zone, clock::now());
+    let there = zone.to_datetime(now);
+    if there != TimeZone::system().to_datetime(now) {
+        let (name, time) = (
+            zone.iana_name().unwrap_or("?"),
+            there.strftime("%Y-%m-%d %H:%M"),
+        );
+        let told = desk.lang.pick(
+            format!("Days and times are those of {name}, where it is {time} now."),
+            format!("日期和时间按 {name} 计算，那里现在是 {time}。"),
+        );
+        terminal.progress(&told);
     }
     for remark in &desk.intake.remarks {
         let text = remark.say(language(desk.lang));

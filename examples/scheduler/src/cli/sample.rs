@@ -1,20 +1,24 @@
 //! The sample, moved to the present.
 use jiff::{
     ToSpan as _,
-    civil::{Date, date},
+    civil::{Date, DateTime, date},
+    tz::TimeZone,
 };
 use scheduler::{calendar::Lang, transfer::SAMPLE};
 
-const FILES: [(Lang, &str, &str); 2] = [
+/// The files of each language, and the zone that they name.
+const FILES: [(Lang, &str, &str, &str); 2] = [
     (
         Lang::En,
         include_str!("../../../timetable/sample/en/courses.ics"),
         include_str!("../../../timetable/sample/en/tasks.toml"),
+        "Europe/London",
     ),
     (
         Lang::Zh,
         include_str!("../../../timetable/sample/zh/courses.ics"),
         include_str!("../../../timetable/sample/zh/tasks.toml"),
+        "Asia/Shanghai",
     ),
 ];
 
@@ -22,9 +26,9 @@ const FILES: [(Lang, &str, &str); 2] = [
 const BEGIN: Date = date(2026, 3, 2);
 
 /// Returns the timetable and the class file of the sample, whose weeks begin today: all dates are
-/// moved by whole weeks, and the window leaves out the days that are over.
+/// moved by whole weeks, the window leaves out the days that are over, and all times are local.
 pub(crate) fn sample(lang: Lang, today: Date) -> (String, String) {
-    let (_, courses, tasks) = FILES
+    let (_, courses, tasks, zone) = FILES
         .iter()
         .find(|(of, ..)| *of == lang)
         .unwrap_or(&FILES[0]);
@@ -32,16 +36,50 @@ pub(crate) fn sample(lang: Lang, today: Date) -> (String, String) {
     let monday = today.checked_sub(past.days()).unwrap_or(today);
     let days = (monday - BEGIN).get_days();
     let tasks = moved(tasks, days);
+    let named = format!("zone = {zone:?}");
     let window = format!("start = {monday}");
     // A week that has begun is short, so there is one more.
     let weeks = if past == 0 { 4 } else { 5 };
     let tasks = tasks
         .replacen(&window, &format!("start = {today}"), 1)
-        .replacen("weeks = 4", &format!("weeks = {weeks}"), 1);
+        .replacen("weeks = 4", &format!("weeks = {weeks}"), 1)
+        .replacen(&named, &format!("# {named}"), 1);
     (
-        moved(courses, days),
+        moved(&local(courses, zone), days),
         format!("{SAMPLE}: not your own weeks.\n{tasks}"),
     )
+}
+
+/// Returns a timetable whose times are the same ones on the clock of whoever reads it, wherever that
+/// is: a sample of another country is over or not yet begun at the wrong hour.
+fn local(courses: &str, zone: &str) -> String {
+    let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
+    let lines = courses
+        .lines()
+        .filter(|line| !line.starts_with("X-WR-TIMEZONE:"));
+    let lines = lines.map(|line| {
+        if line.starts_with("DTSTAMP") {
+            return line.to_owned();
+        }
+        let mut line = line.to_owned();
+        if let Some((head, (_, times))) = line
+            .split_once(";TZID=")
+            .and_then(|(head, tail)| Some((head, tail.split_once(':')?)))
+        {
+            line = format!("{head}:{times}");
+        }
+        let universal = line.find('Z').and_then(|end| {
+            let text = line.get(end.checked_sub(15)?..end)?;
+            let time = DateTime::strptime("%Y%m%dT%H%M%S", text).ok()?;
+            let at = TimeZone::UTC.to_timestamp(time).ok()?;
+            Some((format!("{text}Z"), zone.to_datetime(at)))
+        });
+        match universal {
+            Some((text, at)) => line.replacen(&text, &at.strftime("%Y%m%dT%H%M%S").to_string(), 1),
+            None => line,
+        }
+    });
+    lines.map(|line| line + "\r\n").collect()
 }
 
 /// Moves each date of the year of the sample by some days.
@@ -69,7 +107,6 @@ fn moved(text: &str, days: i32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jiff::tz::TimeZone;
     use scheduler::{
         calendar::{Calendar, Classes, import, language},
         schedule::rough_build::rough_build,
@@ -85,7 +122,9 @@ mod tests {
                 let (courses, tasks) = sample(lang, today);
                 let calendar = Calendar::parse("courses.ics", courses.as_bytes()).unwrap();
                 let classes = Classes::parse("tasks.toml", tasks.as_bytes()).unwrap();
-                let intake = import(&calendar, &classes, &TimeZone::UTC, language(lang));
+                let here = TimeZone::get(if n % 2 == 0 { "UTC" } else { "Asia/Tokyo" }).unwrap();
+                let intake = import(&calendar, &classes, &here, language(lang));
+                assert_eq!(intake.zone, here);
                 let told = intake
                     .remarks
                     .iter()
@@ -104,6 +143,26 @@ mod tests {
                 assert_eq!(built.placements.len(), 21, "{today}");
             }
         }
+    }
+
+    #[test]
+    fn times_are_those_of_the_clock_on_the_wall() {
+        for (line, local_line) in [
+            (
+                "DTSTART;TZID=Asia/Shanghai:20260302T080000",
+                "DTSTART:20260302T080000",
+            ),
+            ("DTSTART:20260309T080000Z", "DTSTART:20260309T160000"),
+            (
+                "RRULE:FREQ=WEEKLY;BYDAY=MO,WE;UNTIL=20260628T155959Z",
+                "RRULE:FREQ=WEEKLY;BYDAY=MO,WE;UNTIL=20260628T235959",
+            ),
+            ("DTSTAMP:20260220T010000Z", "DTSTAMP:20260220T010000Z"),
+            ("SUMMARY:Zoology", "SUMMARY:Zoology"),
+        ] {
+            assert_eq!(local(line, "Asia/Shanghai"), format!("{local_line}\r\n"));
+        }
+        assert_eq!(local("X-WR-TIMEZONE:Asia/Shanghai", "Asia/Shanghai"), "");
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Node<AgentState> for QuickTask {
 }
 
 /// Returns what was kept, and for a reminder what reminds.
-pub(super) fn reply(errand: &StoreWrite) -> String {
+pub(crate) fn reply(errand: &StoreWrite) -> String {
     match errand {
         StoreWrite::Note(MemoryNote {
             kind: NoteKind::Note,
@@ -50,7 +50,7 @@ pub(super) fn reply(errand: &StoreWrite) -> String {
             "To do: {text}. No time was named, so nothing reminds you of it.",
             "已记为待办：{text}。没有说时间，所以不会提醒。"
         ),
-        StoreWrite::Remind(reminder) => {
+        StoreWrite::Remind(reminder) | StoreWrite::Correct { to: reminder, .. } => {
             let text = &reminder.text;
             let due = reminder
                 .due

@@ -6,7 +6,7 @@ use fugato::{
     state::say,
 };
 
-use super::{keep::commit, quick_task::reply as errand_reply, said};
+use super::{errand_reply, keep::commit, said};
 use crate::{
     agent::{AgentState, DecisionView, Phase, RouteDecision, TerminalOutcome, Update},
     deps::Deps,
@@ -181,6 +181,7 @@ pub(super) async fn by_rules(
         Understanding::PlaceAll | Understanding::KeepFree(..) => return Ok(()),
         Understanding::Note(note) => StoreWrite::Note(note),
         Understanding::Remind(reminder) => StoreWrite::Remind(reminder),
+        Understanding::Correct(reminder, to) => StoreWrite::Correct { reminder, to },
         Understanding::Forget(numbers) => {
             let known = notes.len();
             let (notes, reminders): (Vec<usize>, Vec<usize>) =

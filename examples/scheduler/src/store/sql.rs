@@ -198,6 +198,12 @@ fn keep(rows: &mut Rows, stored: &Rows, write: &StoreWrite) {
     match write {
         StoreWrite::Note(note) => append(rows, Table::Note, note),
         StoreWrite::Remind(reminder) => append(rows, Table::Reminder, reminder),
+        StoreWrite::Correct { reminder, to } => {
+            if let Some(key) = numbered(stored, Table::Reminder, &[*reminder]).next() {
+                rows.remove(key);
+                append(rows, Table::Reminder, to);
+            }
+        }
         StoreWrite::Told { reminders } => {
             for key in numbered(stored, Table::Reminder, reminders) {
                 if let Some([_, told, _]) = rows.get_mut(key).map(Vec::as_mut_slice) {

@@ -6,7 +6,7 @@ use super::{
     lex::{Noun, Query, Verb},
     plan::is_ahead,
     when::When,
-    wish::{Clause, expand, not_understood},
+    wish::{Clause, Role, expand, not_understood},
     words::Words,
 };
 use crate::schedule::{Board, EventType, ScheduleTask, Slot, WriteOptions, explain};
@@ -105,6 +105,17 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
         .iter()
         .any(|(verb, _)| matches!(verb, Verb::Done | Verb::Undone))
     {
+        let bound = clause.whens.iter().find_map(|(when, role)| {
+            let days = when.days.as_ref()?;
+            match role {
+                Role::Before => days.first().map(|day| day.saturating_sub(1)),
+                Role::By => days.last().copied(),
+                _ => None,
+            }
+        });
+        if let Some(last) = bound {
+            return Understanding::Answer(desk.done_by(last));
+        }
         desk.done(clause.is_negated || clause.denies(Verb::Done) || clause.has(Verb::Undone))
     } else if let Some(when) = within {
         desk.listing(when)
@@ -342,6 +353,29 @@ impl Desk<'_> {
         }
     }
 
+    /// Returns what is not done and does not end by a day.
+    fn done_by(&self, last: u16) -> String {
+        let tasks = self.facts.schedule.tasks.iter();
+        let open = tasks.filter(|task| task.event_type == EventType::Task && !task.marks.done);
+        let late =
+            open.filter(|task| !task.is_placed() || task.slots.iter().any(|slot| slot.day > last));
+        let late: Vec<_> = late
+            .map(|task| format!("{} ({})", task.name, self.words.lies(task.state_id)))
+            .collect();
+        let day = self.words.day(last).unwrap_or_default();
+        if late.is_empty() {
+            return self.pick(
+                format!("Everything that is not done lies on {day} at the latest."),
+                format!("没完成的最晚都安排在{day}。"),
+            );
+        }
+        let late = late.join(self.facts.lang.pick(", ", "、"));
+        self.pick(
+            format!("Not all of it: after {day} or without a place are {late}."),
+            format!("不能全部：{day}之后或还没有位置的有 {late}。"),
+        )
+    }
+
     fn facts_of(&self, named: &BTreeSet<u32>) -> String {
         let mut seen = BTreeSet::new();
         let lines = named.iter().filter_map(|id| {
@@ -446,6 +480,17 @@ impl Desk<'_> {
             let Some(name) = self.words.day(day) else {
                 continue;
             };
+            let ahead = (1..=self.facts.sections.count()).any(|section| {
+                let slot = Slot::new(day, section, section);
+                is_ahead(&slot, self.facts) && within.is_none_or(|when| when.begins(&slot))
+            });
+            if !ahead {
+                lines.push(self.pick(
+                    format!("{name}: that time is over"),
+                    format!("{name}：那个时间已经过去"),
+                ));
+                continue;
+            }
             lines.push(if times.is_empty() {
                 let there = within.map(|when| When {
                     days: Some(BTreeSet::from([day])),

@@ -7,8 +7,8 @@ use super::{Facts, when::When, words::Words};
 use crate::agent::FreeTime;
 
 /// Returns the days and times of the window that are to be kept free.
-pub(super) fn kept_free(facts: &Facts<'_>) -> Vec<When> {
-    let times = facts.free_times.iter().map(|time| {
+pub(super) fn kept_free(times: &[FreeTime], facts: &Facts<'_>) -> Vec<When> {
+    let times = times.iter().map(|time| {
         let days = facts.schedule.window.days.iter();
         let days = days.filter(|day| !day.date.is_empty() && time.dates.contains(&day.date));
         When {
@@ -22,18 +22,19 @@ pub(super) fn kept_free(facts: &Facts<'_>) -> Vec<When> {
 
 /// Returns the times that are kept free together with further ones; none if that changes nothing.
 /// Days without dates cannot be recognised later, and are left out.
-pub(super) fn with(facts: &Facts<'_>, more: &[When]) -> Option<Vec<FreeTime>> {
-    let mut times = facts.free_times.to_vec();
+pub(super) fn with(known: &[FreeTime], facts: &Facts<'_>, more: &[When]) -> Option<Vec<FreeTime>> {
+    let mut times = known.to_vec();
     for when in more {
         let time = FreeTime {
             dates: dates(facts, when),
             sections: when.starts.clone().unwrap_or_default(),
         };
-        if !time.dates.is_empty() && !times.contains(&time) {
+        let none = when.starts.as_ref().is_some_and(BTreeSet::is_empty);
+        if !none && !time.dates.is_empty() && !times.contains(&time) {
             times.push(time);
         }
     }
-    (times.len() > facts.free_times.len()).then_some(times)
+    (times.len() > known.len()).then_some(times)
 }
 
 /// Returns the times that are kept free without the named ones; none if that changes nothing.

@@ -9,12 +9,15 @@ use jiff::{
 };
 
 use super::{Facts, Understanding, lex::NOTES};
-use crate::store::{MemoryNote, NoteKind, Reminder};
+use crate::store::{MemoryNote, NoteKind, Reminder, StoreWrite};
 
 /// Reads a note or a reminder, or what is asked about them; none if the text is about neither.
 pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let shown = text.trim();
     let lower = normalize(shown);
+    if let Some(corrected) = corrected(&lower, facts) {
+        return Some(corrected);
+    }
     if let Some(listed) = listed(&lower, facts) {
         return Some(listed);
     }
@@ -171,11 +174,14 @@ fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Under
             .any(|word| word.chars().count() > 1 && lower.contains(word.as_str()))
             || pairs.any(|pair| lower.contains(&pair.iter().collect::<String>()))
     };
-    let named: BTreeSet<usize> = texts
+    let meant: Vec<(usize, &String)> = texts
         .enumerate()
-        .filter(|(_, (text, meant))| *meant && (all || about(text)))
-        .map(|(at, _)| at)
+        .filter_map(|(at, (text, meant))| meant.then_some((at, text)))
         .collect();
+    // "Delete that reminder" means the only one there is.
+    let only = meant.len() == 1 && !tells_which(lower, facts);
+    let named = meant.iter().filter(|(_, text)| all || only || about(text));
+    let named: BTreeSet<usize> = named.map(|(at, _)| *at).collect();
     if named.is_empty() || (named.len() > 1 && !all) {
         let list = list(known > 0 && notes, reminders, facts);
         return Understanding::Refusal(say!(
@@ -184,6 +190,25 @@ fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Under
         ));
     }
     Understanding::Forget(named)
+}
+
+/// Returns true if words say which of several is meant.
+fn tells_which(lower: &str, facts: &Facts<'_>) -> bool {
+    use super::lex::Kind;
+    let tells = |kind: &Kind| {
+        matches!(
+            kind,
+            Kind::Unknown
+                | Kind::Name(_)
+                | Kind::Quoted(_)
+                | Kind::Number(_)
+                | Kind::Days(..)
+                | Kind::Part(_)
+                | Kind::Clock(..)
+        )
+    };
+    let mut tokens = super::lex::tokens(lower, facts).into_iter();
+    tokens.any(|token| tells(&token.kind))
 }
 
 fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
@@ -225,6 +250,77 @@ fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
         });
     }
     lines.join("\n")
+}
+
+/// Reads "no, the day after tomorrow" right after a reminder was made.
+fn corrected(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
+    use super::lex::{Kind, Relation};
+    let (at, last) = facts.reminders.iter().enumerate().next_back()?;
+    let was = last.due.filter(|_| !last.told)?;
+    let made = crate::nodes::errand_reply(&StoreWrite::Remind(last.clone()));
+    if facts.said != Some(made.as_str()) {
+        return None;
+    }
+    let mut rest = lower.trim();
+    let mut denies = false;
+    while let Some(tail) = NOTES
+        .corrects
+        .iter()
+        .find_map(|word| after_word(rest, &[word.as_str()]))
+    {
+        (rest, denies) = (tail.trim_start_matches([' ', ',', '.', ':', '-']), true);
+    }
+    let tokens = super::lex::tokens(rest, facts);
+    let is_time = |kind: &Kind| {
+        matches!(
+            kind,
+            Kind::Days(..) | Kind::Part(_) | Kind::Clock(..) | Kind::Number(_)
+        )
+    };
+    let leads = |kind: &Kind| {
+        matches!(
+            kind,
+            Kind::Filler
+                | Kind::Stop(false)
+                | Kind::Pause
+                | Kind::Relation(Relation::On | Relation::To | Relation::Before)
+        )
+    };
+    let mut kinds = tokens.iter().map(|token| &token.kind);
+    if !denies || !kinds.clone().any(is_time) || !kinds.all(|kind| is_time(kind) || leads(kind)) {
+        return None;
+    }
+    let now = facts.now?;
+    let named = due(rest, now, facts)?;
+    let has_day = !fugato::words::day_mentions(rest).is_empty() || names_day(rest);
+    let has_time =
+        super::wish::clock_of(&tokens, facts).is_some() || super::wish::part_of(&tokens).is_some();
+    let date = if has_day { named.date() } else { was.date() };
+    let time = if has_time { named.time() } else { was.time() };
+    let due = date.to_datetime(time);
+    if due < now {
+        return Some(over(due));
+    }
+    let to = Reminder {
+        due: Some(due),
+        ..last.clone()
+    };
+    Some(Understanding::Correct(at, to))
+}
+
+/// Returns true if a part of the day also names the day.
+fn names_day(lower: &str) -> bool {
+    ["明早", "明晚", "明晨", "今晚", "今早", "tonight"]
+        .iter()
+        .any(|word| lower.contains(word))
+}
+
+fn over(due: DateTime) -> Understanding {
+    Understanding::Refusal(say!(
+        "{} is over already, so no reminder was made.",
+        "{} 已经过去，没有建立提醒。",
+        due.strftime("%Y-%m-%d %H:%M")
+    ))
 }
 
 /// Reads `remind me to call on Friday at 5`, `周五下午三点提醒我交作业`.
@@ -276,11 +372,7 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
         )));
     }
     match due {
-        Some(due) if now.is_some_and(|now| due < now) => Some(Understanding::Refusal(say!(
-            "{} is over already, so no reminder was made.",
-            "{} 已经过去，没有建立提醒。",
-            due.strftime("%Y-%m-%d %H:%M")
-        ))),
+        Some(due) if now.is_some_and(|now| due < now) => Some(over(due)),
         Some(due) => Some(Understanding::Remind(Reminder {
             due: Some(due),
             text,

@@ -122,7 +122,11 @@ pub(super) fn plan(wishes: &[Clause], limits: &Limits, facts: &Facts<'_>) -> Und
         match desk.wish(wish) {
             Ok(Step::Planned) => {}
             Ok(Step::PlaceAll) => place_all += 1,
-            Err(reply) => return desk.remembering(reply),
+            Err(reply) => {
+                if let Some(refusal) = desk.refused(reply) {
+                    return refusal;
+                }
+            }
         }
     }
     if place_all > 0 && place_all == wishes.len() && limits.is_empty() && desk.limits.is_empty() {
@@ -130,8 +134,9 @@ pub(super) fn plan(wishes: &[Clause], limits: &Limits, facts: &Facts<'_>) -> Und
     }
     if place_all > 0
         && let Err(reply) = desk.place_pending(None)
+        && let Some(refusal) = desk.refused(reply)
     {
-        return desk.remembering(reply);
+        return refusal;
     }
     desk.finish()
 }
@@ -140,8 +145,10 @@ pub(super) fn plan(wishes: &[Clause], limits: &Limits, facts: &Facts<'_>) -> Und
 pub(super) fn limits_alone(clauses: &[Clause], facts: &Facts<'_>) -> Understanding {
     let mut desk = Planner::new(facts, Limits::default());
     for clause in clauses {
-        if let Err(reply) = desk.wish(clause) {
-            return desk.remembering(reply);
+        if let Err(reply) = desk.wish(clause)
+            && let Some(refusal) = desk.refused(reply)
+        {
+            return refusal;
         }
     }
     desk.finish()
@@ -150,10 +157,12 @@ pub(super) fn limits_alone(clauses: &[Clause], facts: &Facts<'_>) -> Understandi
 /// Plans the placing of everything pending.
 pub(crate) fn place_pending(facts: &Facts<'_>) -> Understanding {
     let mut desk = Planner::new(facts, Limits::default());
-    match desk.place_pending(None) {
-        Ok(()) => desk.finish(),
-        Err(reply) => reply,
+    if let Err(reply) = desk.place_pending(None)
+        && let Some(refusal) = desk.refused(reply)
+    {
+        return refusal;
     }
+    desk.finish()
 }
 
 enum Step {
@@ -181,7 +190,7 @@ type PlanResult<T = ()> = Result<T, Understanding>;
 
 impl<'a> Planner<'a> {
     fn new(facts: &'a Facts<'a>, mut limits: Limits) -> Self {
-        limits.closed.extend(kept_free(facts));
+        limits.closed.extend(kept_free(facts.free_times, facts));
         Self {
             facts,
             words: Words::of(facts),
@@ -209,6 +218,18 @@ impl<'a> Planner<'a> {
             format!("{}. Nothing was changed.", capital(reason)),
             format!("{reason}。没有改动任何内容。"),
         )
+    }
+
+    /// Takes a reply to one of several wishes: what is so already is said, and the rest is done.
+    /// Returns what stops the whole.
+    fn refused(&mut self, reply: Understanding) -> Option<Understanding> {
+        match reply {
+            Understanding::Answer(told) => {
+                self.say.push(told);
+                None
+            }
+            refusal => Some(refusal),
+        }
     }
 
     /// Says that a day is not planned here, and which days are.
@@ -244,7 +265,7 @@ impl<'a> Planner<'a> {
             verb,
             Some((Verb::Free | Verb::Busy, true) | (Verb::Reopen, false))
         ) {
-            return Err(self.take_back(clause));
+            return self.take_back(clause).map(|()| Step::Planned);
         }
         if matches!(verb, Some((_, false)) | None) {
             self.release(clause);
@@ -291,9 +312,19 @@ impl<'a> Planner<'a> {
 
     /// Takes over the limits that a wish itself has.
     fn take_limits(&mut self, clause: &Clause) {
+        // The times that are to be free are read with what they except.
+        let frees = matches!(
+            main_verb(clause),
+            Some(
+                (Verb::Free | Verb::Busy, false)
+                    | (Verb::Place | Verb::Study | Verb::Move | Verb::Add, true)
+            )
+        );
         for (when, role) in &clause.whens {
             match role {
-                Role::Not if main_verb(clause).is_some() => self.limits.closed.push(when.clone()),
+                Role::Not | Role::Except if !frees && main_verb(clause).is_some() => {
+                    self.limits.closed.push(when.weekly());
+                }
                 Role::Only => self.limits.only.push(when.clone()),
                 Role::Before if !clause.has(Verb::Deadline) => {
                     self.limits.before.push(when.clone());
@@ -453,15 +484,18 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Lets the times that are kept free from now on be remembered with a reply, unless it refuses.
+    /// Lets the times that are kept free from now on be remembered with a reply.
     fn remembering(&self, reply: Understanding) -> Understanding {
-        if let Some(times) = &self.free_before {
-            return Understanding::KeepFree(times.clone(), Box::new(reply));
-        }
-        let Some(times) = free_times::with(self.facts, &self.free) else {
-            return reply;
+        let before = self.free_before.as_deref();
+        let known = before.unwrap_or(self.facts.free_times);
+        let Some(times) = free_times::with(known, self.facts, &self.free) else {
+            let before = before.map(<[FreeTime]>::to_vec);
+            return match before {
+                Some(times) => Understanding::KeepFree(times, Box::new(reply)),
+                None => reply,
+            };
         };
-        let new = times.get(self.facts.free_times.len()..).unwrap_or_default();
+        let new = times.get(known.len()..).unwrap_or_default();
         let new = free_times::listed(new, self.facts).join(self.facts.lang.pick("; ", "；"));
         let told = self.pick(
             format!(
@@ -477,17 +511,17 @@ impl<'a> Planner<'a> {
             }
         };
         let reply = match reply {
-            Understanding::Answer(text) => Understanding::Answer(join(text)),
             Understanding::Calls { say, calls } => Understanding::Calls {
                 say: join(say),
                 calls,
             },
+            Understanding::Answer(text) => Understanding::Answer(join(text)),
             refusal => return refusal,
         };
         Understanding::KeepFree(times, Box::new(reply))
     }
 
-    /// Ends the planning: the differences become a call.
+    /// Ends the planning: the differences become a call, and a refusal of it keeps nothing free.
     fn finish(self) -> Understanding {
         let planned = self.planned();
         self.remembering(planned)
@@ -512,9 +546,13 @@ impl<'a> Planner<'a> {
         calls.extend(self.after.clone());
         let say = self.say.join("\n");
         if calls.is_empty() {
-            let nothing = self.pick("There is nothing to change.", "没有需要改动的内容。");
-            let text = if say.is_empty() { nothing } else { say };
-            return Understanding::Answer(text);
+            let same = self.pick("Nothing was changed.", "没有改动任何内容。");
+            return Understanding::Answer(match (say.is_empty(), &self.free_before) {
+                (true, _) => self.pick("There is nothing to change.", "没有需要改动的内容。"),
+                (false, Some(_)) => say,
+                (false, None) if say.contains('\n') => format!("{say}\n{same}"),
+                (false, None) => self.pick(format!("{say} {same}"), format!("{say}{same}")),
+            });
         }
         Understanding::Calls { say, calls }
     }
@@ -607,16 +645,26 @@ fn arrangement(before: &ScheduleState, after: &ScheduleState) -> Option<Call> {
 /// Returns the sections that a time names with a word such as "after".
 pub(super) fn spanned(when: &When, role: Role, facts: &Facts<'_>) -> When {
     let mut when = when.clone();
+    let last = facts.sections.count();
     let first = when
         .starts
         .as_ref()
         .and_then(|starts| starts.first().copied());
-    match (role, first) {
-        (Role::After, Some(first)) => {
-            when.starts = Some((first..=facts.sections.count()).collect());
+    match (role, first, when.odd) {
+        (Role::After, Some(first), _) => when.starts = Some((first..=last).collect()),
+        // A section that such a time divides begins before it.
+        (Role::Before | Role::By, _, Some(time)) => {
+            let before = |section: &u8| when::begin(*section, facts).is_some_and(|at| at < time);
+            when.starts = Some((1..=last).filter(before).collect());
         }
-        (Role::Before | Role::By, Some(first)) => when.starts = Some((1..first).collect()),
-        (Role::After | Role::Before | Role::By, None) => {
+        (Role::After, None, Some(time)) => {
+            let after = |section: &u8| when::begin(*section, facts).is_some_and(|at| at >= time);
+            when.starts = Some((1..=last).filter(after).collect());
+        }
+        (Role::Before | Role::By, Some(first), None) => {
+            when.starts = Some((1..first).collect());
+        }
+        (Role::After | Role::Before | Role::By, None, None) => {
             let named = when.days.iter().flatten().copied();
             let (first, last) = (named.clone().min(), named.max());
             let days = facts.schedule.window.days.iter().map(|day| day.day_index);
@@ -625,6 +673,7 @@ pub(super) fn spanned(when: &When, role: Role, facts: &Facts<'_>) -> When {
                 _ => *day < first.unwrap_or(0),
             });
             when.days = Some(days.collect());
+            when.every = None;
         }
         _ => {}
     }

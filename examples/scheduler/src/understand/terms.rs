@@ -103,7 +103,10 @@ fn preferred_and_placed(text: &str, facts: &Facts<'_>) -> Option<PreferenceArgs>
 }
 
 fn is_condition(token: &lex::Token) -> bool {
-    matches!(token.kind, Kind::Relation(Relation::If | Relation::Unless))
+    matches!(
+        token.kind,
+        Kind::Relation(Relation::If | Relation::Unless | Relation::Except)
+    )
 }
 
 /// Returns true if a question asks for something to be done.
@@ -263,6 +266,12 @@ impl Sentence<'_> {
             return Some(lang.pick(
                 format!("I cannot set how long a break is: {rest} minutes are left out, a break is a free section."),
                 format!("休息的长短记不下：没有采纳 {rest} 分钟，休息就是空出一节。"),
+            ));
+        }
+        if let Some((hours, sections, minutes)) = self.hours_a_day() {
+            return Some(lang.pick(
+                format!("A section takes {minutes} minutes, so {hours} are {sections} sections."),
+                format!("一节 {minutes} 分钟，所以{hours}算 {sections} 节。"),
             ));
         }
         let (true, [clock]) = (self.is_due(), self.clocks.as_slice()) else {

@@ -1,5 +1,5 @@
 //! From references to days and times to days and sections of a schedule.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fugato::words::DayReference;
 use jiff::civil::Time;
@@ -12,6 +12,8 @@ use crate::{schedule::Slot, scope::NamedDays};
 pub(super) struct When {
     /// The days; none if no day is named.
     pub(super) days: Option<BTreeSet<u16>>,
+    /// The days of the same names in all weeks; none if the days were named otherwise.
+    pub(super) every: Option<BTreeSet<u16>>,
     /// The first sections that are meant; none if no time is named.
     pub(super) starts: Option<BTreeSet<u8>>,
     /// True if exactly this first section is meant.
@@ -29,6 +31,38 @@ impl When {
             days: Some(BTreeSet::from([day])),
             ..Self::default()
         }
+    }
+
+    /// Returns these times on the days of the same names in all weeks.
+    pub(super) fn weekly(&self) -> Self {
+        Self {
+            days: self.every.clone().or_else(|| self.days.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// Returns what is left of these days and times without others.
+    pub(super) fn without(&self, others: &[Self], facts: &Facts<'_>) -> Vec<Self> {
+        let window = facts.schedule.window.days.iter().map(|day| day.day_index);
+        let days = self.days.clone().unwrap_or_else(|| window.collect());
+        let all = || (1..=facts.sections.count()).collect();
+        let mut left: BTreeMap<BTreeSet<u8>, BTreeSet<u16>> = BTreeMap::new();
+        for day in days {
+            let mut starts: BTreeSet<u8> = self.starts.clone().unwrap_or_else(all);
+            starts.retain(|start| {
+                let slot = Slot::new(day, *start, *start);
+                !others.iter().any(|other| other.meets(&slot))
+            });
+            left.entry(starts).or_default().insert(day);
+        }
+        left.remove(&BTreeSet::new());
+        let times = left.into_iter().map(|(starts, days)| Self {
+            days: Some(days),
+            every: None,
+            starts: (self.starts.is_some() || starts != all()).then_some(starts),
+            ..self.clone()
+        });
+        times.collect()
     }
 
     pub(super) fn is_named(&self) -> bool {

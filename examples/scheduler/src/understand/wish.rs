@@ -34,6 +34,8 @@ pub(super) enum Role {
     After,
     /// Not this.
     Not,
+    /// Not this, of what else is said.
+    Except,
     /// Only this.
     Only,
 }
@@ -79,6 +81,17 @@ impl Clause {
         self.verbs.iter().any(|(known, not)| *known == verb && *not)
     }
 
+    /// Returns true if a verb says that something stays as it is.
+    fn keeps(&self) -> bool {
+        self.verbs.iter().any(|(verb, not)| {
+            *verb == Verb::Keep
+                || matches!(
+                    verb,
+                    Verb::Move | Verb::Delete | Verb::Cancel | Verb::Rearrange | Verb::Swap
+                ) && *not
+        })
+    }
+
     /// Returns true for a clause such as "my sister is visiting".
     fn is_excuse(&self) -> bool {
         let mine = [
@@ -106,6 +119,7 @@ impl Clause {
             && self.nouns.is_empty()
             && self.names.is_empty()
             && self.whens.is_empty()
+            && self.amounts.is_empty()
             && self.unknown.is_empty()
             && self.quoted.is_empty()
             && self.condition.is_none()
@@ -184,6 +198,7 @@ fn parted(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
         let leaves = clause.denies(Verb::Study) && !clause.is_limit;
         let leaves = leaves && clause.objects().next().is_some() && !clause.whens.is_empty();
         leaves
+            || clause.denies(Verb::Done)
             || clause.verbs.iter().any(|(verb, not)| {
                 !not && !matches!(
                     verb,
@@ -223,7 +238,7 @@ fn parted(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
                 && clause
                     .whens
                     .iter()
-                    .all(|(_, role)| !matches!(role, Role::Not | Role::Only));
+                    .all(|(_, role)| !matches!(role, Role::Not | Role::Except | Role::Only));
             match wishes.last_mut() {
                 Some(last) if completes => complete(last, clause),
                 _ => limits.push(clause),
@@ -288,6 +303,10 @@ fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
             });
             !(bare && sees_to && timed)
         });
+        // "Free Wednesday, but leave algebra where it is": the second limits the first.
+        if !wishes.iter().all(Clause::keeps) {
+            limits.extend(wishes.extract_if(.., |wish| wish.keeps()));
+        }
     }
     // A topic that came first and was taken for a limit.
     if let Some(first) = wishes.first_mut() {
@@ -303,7 +322,7 @@ fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
                 && clause
                     .whens
                     .iter()
-                    .all(|(_, role)| !matches!(role, Role::Not | Role::Only))
+                    .all(|(_, role)| !matches!(role, Role::Not | Role::Except | Role::Only))
         });
         if let Some(at) = topics {
             let mut topic = limits.remove(at);
@@ -344,47 +363,40 @@ fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understand
             matches!(verb, Verb::Free | Verb::Busy) && !not
                 || matches!(verb, Verb::Place | Verb::Study | Verb::Move | Verb::Add) && *not
         }) || clause.nouns.contains(&Noun::Off);
-        let keep_verb = clause.verbs.iter().any(|(verb, not)| {
-            *verb == Verb::Keep
-                || matches!(
-                    verb,
-                    Verb::Move | Verb::Delete | Verb::Cancel | Verb::Rearrange | Verb::Swap
-                ) && *not
-        });
-        let keeps = clause.verbs.iter().any(|(verb, not)| {
-            *verb == Verb::Keep
-                || matches!(
-                    verb,
-                    Verb::Move | Verb::Delete | Verb::Cancel | Verb::Rearrange | Verb::Swap
-                ) && *not
-        }) || clause.is_negated
-            || clause.is_limit;
+        let busy = clause.has(Verb::Busy);
+        let keep_verb = clause.keeps();
+        let keeps = keep_verb || clause.is_negated || clause.is_limit;
         let mut used = false;
         for (when, role) in &clause.whens {
             used = true;
             match role {
-                Role::Not => {
-                    limits.closed.push(when.clone());
+                Role::Not | Role::Except => {
+                    limits.closed.push(when.weekly());
                     if keep_verb {
-                        limits.still.push(when.clone());
+                        limits.still.push(when.weekly());
                     }
                 }
                 Role::Only => limits.only.push(when.clone()),
+                // "Nothing before ten" closes what is before ten.
+                Role::Before | Role::By | Role::After if free => {
+                    limits.closed.push(plan::spanned(when, *role, facts));
+                }
                 Role::Before => limits.before.push(when.clone()),
                 Role::By => limits.by.push(when.clone()),
                 Role::After => limits.after.push(when.clone()),
                 Role::At | Role::To | Role::From if free => {
+                    let when = if busy { when.clone() } else { when.weekly() };
                     limits.closed.push(when.clone());
                     // "Not to tomorrow" is about this wish alone.
                     if clause.names.is_empty() && *role != Role::To {
-                        limits.free.push(when.clone());
+                        limits.free.push(when);
                     }
                 }
                 Role::At | Role::From
                     if (keep_verb || clause.is_negated) && clause.names.is_empty() =>
                 {
-                    limits.closed.push(when.clone());
-                    limits.still.push(when.clone());
+                    limits.closed.push(when.weekly());
+                    limits.still.push(when.weekly());
                 }
                 // "But still this week" says where it goes.
                 Role::At
@@ -431,9 +443,11 @@ pub(super) fn expand(name: &Ref, facts: &Facts<'_>) -> BTreeSet<u32> {
 pub(super) fn not_understood(part: &str, facts: &Facts<'_>) -> Understanding {
     let part = part.trim();
     let lang = facts.lang;
+    let class = facts.schedule.task_classes.first();
+    let class = class.map_or("…", |class| class.name.as_str());
     let help = lang.pick(
-        "Try “move … to Friday”, “free Wednesday evening”, “what do I have on Monday”, or “help”.",
-        "可以这样说：“把……挪到周五”、“周三晚上空出来”、“周一有什么安排”，或者“帮助”。",
+        format!("Try “move … to Friday”, “free Wednesday evening”, “add … to {class}”, “what do I have on Monday”, or “help”."),
+        format!("可以这样说：“把……挪到周五”、“周三晚上空出来”、“在{class}里加一项……”、“周一有什么安排”，或者“帮助”。"),
     );
     Understanding::Refusal(if part.is_empty() {
         lang.pick(
@@ -556,6 +570,11 @@ pub(super) fn objects(clause: &Clause, facts: &Facts<'_>) -> Result<BTreeSet<u32
             continue;
         }
         let mut items = name.items.clone();
+        // 把精读都推迟一周: all that the name can mean.
+        if items.len() > 1 && (clause.again || clause.nouns.contains(&Noun::All)) {
+            found.extend(items.into_iter().filter(|id| is_open(*id, facts)));
+            continue;
+        }
         if items.len() > 1 {
             let narrowed: BTreeSet<u32> = items
                 .iter()

@@ -121,8 +121,8 @@ impl Planner<'_> {
         });
         if missed.is_empty() {
             return Err(Understanding::Answer(self.pick(
-                format!("{names} is not marked as done; nothing was changed."),
-                format!("{names}没有标记为完成，不需要改动。"),
+                format!("{names} is not marked as done."),
+                format!("{names}没有标记为完成。"),
             )));
         }
         for id in missed {
@@ -312,6 +312,22 @@ impl Planner<'_> {
             return Err(self.refuse(
                 "What shall be added? Nothing was added.",
                 "要添加什么？没有添加任何内容。",
+            ));
+        }
+        let bounds = clause
+            .whens
+            .iter()
+            .any(|(_, role)| !matches!(role, Role::At | Role::To));
+        if bounds {
+            return Err(self.refuse(
+                format!("Add it first, without its last date, and then say “the deadline of {content} is …”. Nothing was added."),
+                format!("请先添加，不要带期限，然后再说“{content}的截止日期是……”。没有添加任何内容。"),
+            ));
+        }
+        if !clause.amounts.is_empty() {
+            self.say.push(self.pick(
+                format!("Its length is not set by that: say “{content} takes …” afterwards."),
+                format!("这样不会设定时长：之后请说“{content}要……小时”。"),
             ));
         }
         let write = edited(&self.work, &class, std::slice::from_ref(&content), &[]);

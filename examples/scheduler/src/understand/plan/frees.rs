@@ -17,9 +17,11 @@ use crate::schedule::{Change, ScheduleTask};
 impl Planner<'_> {
     /// Frees days and times: what lies there goes to the nearest other place, or is pending again.
     pub(super) fn free(&mut self, clause: &Clause) -> PlanResult {
-        let whens = clause.whens.iter().filter(|(_, role)| *role != Role::Only);
-        let whens = whens.map(|(when, role)| spanned(when, *role, self.facts));
-        let whens: Vec<When> = whens.collect();
+        let denied = |role| matches!(role, Role::Not | Role::Except);
+        let named = clause.whens.iter().any(|(_, role)| !denied(*role));
+        // "Not on Friday, free it" frees Friday; "free the weekend, not Sunday" the rest of it.
+        let freed = |role| role != Role::Only && (!denied(role) || !named && role == Role::Not);
+        let whens = self.times(clause, freed);
         if whens.is_empty()
             || !clause.names.iter().all(|(_, role)| *role == Role::Not)
                 && clause.has(Verb::Free)
@@ -36,19 +38,55 @@ impl Planner<'_> {
         self.clear(&whens, None)
     }
 
+    /// Returns the times of a clause that are to be free, without those that it excepts.
+    fn times(&self, clause: &Clause, freed: impl Fn(Role) -> bool) -> Vec<When> {
+        let (mut whens, mut excepted) = (vec![], vec![]);
+        for (when, role) in &clause.whens {
+            if freed(*role) {
+                whens.push(spanned(when, *role, self.facts));
+            } else if matches!(role, Role::Not | Role::Except) {
+                excepted.push(when.weekly());
+            }
+        }
+        // "Keep every day free except Sunday".
+        let all = [Noun::All, Noun::Day]
+            .iter()
+            .any(|noun| clause.nouns.contains(noun));
+        if whens.is_empty() && !excepted.is_empty() && all {
+            whens.push(When::default());
+        }
+        if excepted.is_empty() {
+            return whens;
+        }
+        let left = whens.iter().map(|when| when.without(&excepted, self.facts));
+        left.flatten().collect()
+    }
+
     /// Ends what was said of times that were kept free.
-    pub(super) fn take_back(&mut self, clause: &Clause) -> Understanding {
+    pub(super) fn take_back(&mut self, clause: &Clause) -> PlanResult {
         let whens = clause.whens.iter().map(|(when, _)| when.clone());
         let mut whens: Vec<When> = whens.collect();
         if whens.is_empty() {
+            let kept = free_times::listed(self.facts.free_times, self.facts);
+            if kept.len() > 1 && !clause.nouns.contains(&Noun::All) {
+                let kept = kept.join(&say!("; ", "；"));
+                return Err(Understanding::Refusal(say!(
+                    "Which of the times that are kept free do you mean: {kept}? Nothing was changed.",
+                    "你指的是空着的哪个时间：{kept}？没有改动任何内容。"
+                )));
+            }
             whens.push(When::default());
         }
         let Some(times) = free_times::without(self.facts, &whens) else {
-            return Understanding::Answer(say!(
-                "That time is not kept free; nothing was changed.",
-                "那个时间没有被要求空着，没有改动任何内容。"
-            ));
+            return Err(Understanding::Answer(say!(
+                "That time is not kept free.",
+                "那个时间没有被要求空着。"
+            )));
         };
+        let kept = free_times::kept_free(self.facts.free_times, self.facts);
+        self.limits.closed.retain(|when| !kept.contains(when));
+        let kept = free_times::kept_free(&times, self.facts);
+        self.limits.closed.extend(kept);
         let left = free_times::listed(&times, self.facts);
         let left = if left.is_empty() {
             say!("no time is kept free now", "现在没有要空着的时间")
@@ -56,11 +94,12 @@ impl Planner<'_> {
             let left = left.join(&say!("; ", "；"));
             say!("kept free are still: {left}", "仍然空着：{left}")
         };
-        let told = say!(
+        self.say.push(say!(
             "All right, it can be used again; {left}.",
             "好的，又可以安排了；{left}。"
-        );
-        Understanding::KeepFree(times, Box::new(Understanding::Answer(told)))
+        ));
+        self.free_before = Some(times);
+        Ok(())
     }
 
     /// Opens a time that is kept free to an item that goes there by name, and says so.
@@ -72,7 +111,7 @@ impl Planner<'_> {
             .filter(|(_, role)| matches!(role, Role::At | Role::To))
             .flat_map(|(when, _)| when.days.iter().flatten().copied())
             .collect();
-        let kept = free_times::kept_free(self.facts);
+        let kept = free_times::kept_free(self.facts.free_times, self.facts);
         let is_named = |when: &When| {
             goes && kept.contains(when) && when.days.iter().flatten().any(|day| named.contains(day))
         };
@@ -93,8 +132,8 @@ impl Planner<'_> {
         there.dedup();
         if there.is_empty() {
             return Err(Understanding::Answer(say!(
-                "Nothing of yours lies there, so nothing has to move; it is free but for your courses. Nothing was changed.",
-                "那里本来就没有你的事项，除课程外都是空的，不需要改动。"
+                "Nothing of yours lies there, so nothing has to move; it is free but for your courses.",
+                "那里本来就没有你的事项，除课程外都是空的。"
             )));
         }
         // The last of a class goes first, so that those before it have room to follow.
@@ -119,9 +158,7 @@ impl Planner<'_> {
 
     /// Carries out "nothing on Friday" and "do not put reading on Friday".
     pub(super) fn keep_away(&mut self, clause: &Clause) -> PlanResult {
-        let whens = clause.whens.iter().filter(|(_, role)| *role != Role::From);
-        let whens = whens.map(|(when, role)| spanned(when, *role, self.facts));
-        let whens: Vec<When> = whens.collect();
+        let whens = self.times(clause, |role| !matches!(role, Role::From | Role::Except));
         if whens.is_empty() {
             return Self::keep();
         }
@@ -141,8 +178,8 @@ impl Planner<'_> {
     /// Says that nothing happens, because that is what is wanted.
     pub(super) fn keep() -> PlanResult {
         Err(Understanding::Answer(say!(
-            "All right, nothing was changed; everything stays as it is.",
-            "好的，没有改动，一切保持原样。"
+            "All right, everything stays as it is.",
+            "好的，一切保持原样。"
         )))
     }
 

@@ -36,7 +36,9 @@ impl Planner<'_> {
             ]
             .iter()
             .any(|noun| clause.nouns.contains(noun));
-            if !all && whens.is_empty() {
+            // "Plan all but Sunday".
+            let excepts = |(_, role): &(When, Role)| *role == Role::Except;
+            if !all && whens.is_empty() && !clause.whens.iter().any(excepts) {
                 return Err(not_understood(&clause.text, self.facts));
             }
             // "Plan my week" means all of it; "plan next week" those days.
@@ -111,8 +113,8 @@ impl Planner<'_> {
             .collect();
         if pending.is_empty() {
             return Err(Understanding::Answer(say!(
-                "Everything has its place already; nothing was changed.",
-                "所有事项都已安排好，没有改动任何内容。"
+                "Everything has its place already.",
+                "所有事项都已安排好。"
             )));
         }
         self.build(&pending, None);

@@ -41,8 +41,11 @@ pub(in super::super) fn terms(said: &TermsWishes, facts: &Facts<'_>) -> Understa
             // What is so already is said, and the rest is done.
             Err(Understanding::Answer(_))
                 if matches!(wish, TermsWish::Preferences(_)) && !is_alone => {}
-            Err(Understanding::Answer(text)) if !is_alone => planner.say.push(text),
-            Err(reply) => return reply,
+            Err(reply) => {
+                if let Some(refusal) = planner.refused(reply) {
+                    return refusal;
+                }
+            }
         }
     }
     planner.say.extend(said.remarks.iter().cloned());
@@ -154,8 +157,8 @@ impl Planner<'_> {
     fn no_end(&self, name: &Ref) -> Understanding {
         let names = self.words.names(expand(name, self.facts));
         Understanding::Answer(self.pick(
-            format!("There is no last date for {names}; nothing was changed."),
-            format!("{names}没有截止日期，没有改动任何内容。"),
+            format!("There is no last date for {names}."),
+            format!("{names}没有截止日期。"),
         ))
     }
 
@@ -436,8 +439,8 @@ impl Planner<'_> {
             let (task, first) = (self.words.name(then), self.words.name(first));
             let (task, first) = (task.unwrap_or_default(), first.unwrap_or_default());
             return Err(Understanding::Answer(self.pick(
-                format!("{task} comes after {first} already; nothing was changed."),
-                format!("{task}本来就在{first}之后，没有改动任何内容。"),
+                format!("{task} comes after {first} already."),
+                format!("{task}本来就在{first}之后。"),
             )));
         }
         after.push(first);
@@ -580,8 +583,8 @@ impl Planner<'_> {
             let lines = self.words.preferences(before.as_ref());
             let lines = lines.join("\n- ");
             return Err(Understanding::Answer(self.pick(
-                format!("That is so already:\n- {lines}\nNothing was changed."),
-                format!("已经是这样了：\n- {lines}\n没有改动任何内容。"),
+                format!("That is so already:\n- {lines}"),
+                format!("已经是这样了：\n- {lines}"),
             )));
         }
         self.work.preferences.clone_from(&after);

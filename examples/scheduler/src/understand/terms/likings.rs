@@ -116,11 +116,32 @@ impl Sentence<'_> {
         })
     }
 
+    /// Returns a limit of a day that was said in hours, in words, as sections, and the minutes of
+    /// one.
+    pub(super) fn hours_a_day(&self) -> Option<(String, u8, i64)> {
+        let ([minutes], true) = (self.lengths.as_slice(), self.names.is_empty()) else {
+            return None;
+        };
+        let sections = self.limit()?.daily_limit?;
+        let (hours, rest) = (minutes / 60, minutes % 60);
+        let lang = self.facts.lang;
+        let said = match (hours, rest) {
+            (hours, 0) => lang.pick(format!("{hours} hours"), format!("{hours} 小时")),
+            _ => lang.pick(format!("{minutes} minutes"), format!("{minutes} 分钟")),
+        };
+        Some((said, sections, self.section_minutes()?))
+    }
+
     /// Returns the number of sections in so many minutes, one at least.
     fn sections_in(&self, minutes: u16) -> Option<u8> {
+        let sections = i64::from(minutes) / self.section_minutes()?;
+        Some(u8::try_from(sections).ok()?.max(1))
+    }
+
+    /// Returns the minutes of the first section.
+    fn section_minutes(&self) -> Option<i64> {
         let (begin, end) = self.facts.sections.times(&Slot::new(1, 1, 1))?;
-        let section = begin.duration_until(end).as_mins().max(1);
-        Some(u8::try_from(i64::from(minutes) / section).ok()?.max(1))
+        Some(begin.duration_until(end).as_mins().max(1))
     }
 
     /// "A break after every hour".

@@ -21,7 +21,10 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
             })
         };
         let current = parts.last().map(Vec::as_slice).unwrap_or_default();
+        // "Add a task: learn Spanish": what follows is its text.
+        let adds = |token: &Token| token.kind == Kind::Verb(Verb::Add);
         let cut = match &token.kind {
+            Kind::Pause if token.text == ":" && current.iter().any(adds) => false,
             Kind::Relation(Relation::Then) => begins_verb(rest) && has_verb(current),
             Kind::Stop(_)
             | Kind::Pause
@@ -262,6 +265,7 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
         clause: &mut clause,
         role: None,
         not: false,
+        except: false,
         open: None,
         second: false,
     };
@@ -274,7 +278,7 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
         );
     }
     reader.close();
-    let not = reader.not;
+    let not = reader.not || reader.except;
     clause.is_negated |= not;
     if clause.has(Verb::Add) {
         clause.added = content(tokens);

@@ -27,7 +27,7 @@ pub(super) struct OpenWhen {
     from_section: Option<u8>,
     role: Option<Role>,
     not: bool,
-    union: BTreeSet<u16>,
+    except: bool,
 }
 
 pub(super) struct Reader<'a, 'f> {
@@ -35,6 +35,8 @@ pub(super) struct Reader<'a, 'f> {
     pub(super) clause: &'a mut Clause,
     pub(super) role: Option<Role>,
     pub(super) not: bool,
+    /// True after a word such as "except".
+    pub(super) except: bool,
     pub(super) open: Option<OpenWhen>,
     /// True after "and", so that the next name is another one.
     pub(super) second: bool,
@@ -54,19 +56,13 @@ impl Reader<'_, '_> {
                 if !joins {
                     self.close();
                 }
-                let (role, not) = (self.role.take(), std::mem::take(&mut self.not));
-                let open = self.open.get_or_insert_with(OpenWhen::default);
-                open.role = open.role.or(role);
-                open.not |= not;
+                let open = self.opened();
                 open.again |= *again;
                 open.references.push(reference.clone());
                 return 1;
             }
             Kind::Part(part) => {
-                let (role, not) = (self.role.take(), std::mem::take(&mut self.not));
-                let open = self.open.get_or_insert_with(OpenWhen::default);
-                open.role = open.role.or(role);
-                open.not |= not;
+                let open = self.opened();
                 open.again |= token.text.ends_with('s') && token.text.is_ascii();
                 open.parts.push(*part);
                 if ["tonight", "今晚", "今早"].contains(&token.text.as_str()) {
@@ -81,9 +77,7 @@ impl Reader<'_, '_> {
                 return 1;
             }
             Kind::Sections(first, last) => {
-                let role = self.role.take();
-                let open = self.open.get_or_insert_with(OpenWhen::default);
-                open.role = open.role.or(role);
+                let open = self.opened();
                 open.sections.extend(*first..=*last);
                 open.from_section = Some(*first);
                 return 1;
@@ -114,12 +108,18 @@ impl Reader<'_, '_> {
     }
 
     fn clock(&mut self, hour: i8, minute: i8, sure: bool) {
-        let role = self.role.take();
-        let not = std::mem::take(&mut self.not);
+        self.opened().clocks.push((hour, minute, sure));
+    }
+
+    /// Returns the days and times that are being read, with the words that lead to them.
+    fn opened(&mut self) -> &mut OpenWhen {
+        let (role, not) = (self.role.take(), std::mem::take(&mut self.not));
+        let except = std::mem::take(&mut self.except);
         let open = self.open.get_or_insert_with(OpenWhen::default);
         open.role = open.role.or(role);
         open.not |= not;
-        open.clocks.push((hour, minute, sure));
+        open.except |= except;
+        open
     }
 
     fn number(
@@ -179,7 +179,7 @@ impl Reader<'_, '_> {
                     return;
                 }
                 Kind::Relation(Relation::Except) => {
-                    open.not = true;
+                    open.except = true;
                     self.close();
                     return;
                 }
@@ -190,7 +190,7 @@ impl Reader<'_, '_> {
     }
 
     fn verb(&mut self, verb: Verb, token: &Token) {
-        let not = std::mem::take(&mut self.not);
+        let not = std::mem::take(&mut self.not) || std::mem::take(&mut self.except);
         // "To free Friday", "to move": the word before a verb is no direction.
         self.role = self.role.take().filter(|role| *role != Role::To);
         let is_to = ["到", "在", "进", "成", "to"]
@@ -238,11 +238,9 @@ impl Reader<'_, '_> {
                         .clause
                         .whens
                         .last()
-                        .is_some_and(|(_, role)| *role == Role::Not);
+                        .is_some_and(|(_, role)| *role == Role::Except);
                 self.clause.is_limit = true;
-                if !used {
-                    self.not = true;
-                }
+                self.except |= !used;
             }
             Relation::If | Relation::Unless => {
                 self.clause.condition = Some(self.clause.text.trim().to_owned());
@@ -295,7 +293,7 @@ impl Reader<'_, '_> {
 
     fn name(&mut self, name: Ref, _: &Token) {
         let role = self.role.take();
-        let not = std::mem::take(&mut self.not);
+        let not = std::mem::take(&mut self.not) || std::mem::take(&mut self.except);
         let role = match role {
             _ if not => Role::Not,
             Some(role @ (Role::Before | Role::After | Role::By)) => role,
@@ -331,7 +329,7 @@ impl Reader<'_, '_> {
             return;
         }
         // 自行车不修了: the "not" is about the name, and not about a verb after it.
-        self.clause.is_negated |= std::mem::take(&mut self.not);
+        self.clause.is_negated |= std::mem::take(&mut self.not) || std::mem::take(&mut self.except);
         // They may say which of several is meant.
         if let Some((name, _)) = self.clause.names.last_mut().filter(|(name, _)| !name.exact) {
             let has = |id: &u32| {
@@ -361,13 +359,10 @@ impl Reader<'_, '_> {
             .iter()
             .any(|reference| matches!(reference, DayReference::Weekdays(days) if days.len() > 1));
         if !open.references.is_empty() {
-            let mut days = when::days(
-                &open.references,
-                again || (is_habit && open.references.len() == 1),
-                facts,
-            );
-            days.extend(open.union);
-            when.days = Some(days);
+            let days = |again| when::days(&open.references, again, facts);
+            let is_name = |reference: &DayReference| matches!(reference, DayReference::Weekdays(_));
+            when.every = open.references.iter().all(is_name).then(|| days(true));
+            when.days = Some(days(again || (is_habit && open.references.len() == 1)));
             when.is_week = open.references.iter().all(|reference| {
                 matches!(
                     reference,
@@ -402,15 +397,16 @@ impl Reader<'_, '_> {
                 .flat_map(|named| when::part(*named, facts));
             when.starts = Some(parts.collect());
         }
-        let role = match (open.not, open.role) {
-            // "Not before ten" closes what is before ten.
-            (true, Some(role @ (Role::Before | Role::By | Role::After))) => {
-                when = plan::spanned(&when, role, facts);
-                Role::Not
-            }
-            (true, _) => Role::Not,
-            (false, role) => role.unwrap_or(Role::At),
+        let denied = match (open.except, open.not) {
+            (true, _) => Some(Role::Except),
+            (false, not) => not.then_some(Role::Not),
         };
+        // "Not before ten" closes what is before ten.
+        if let (Some(_), Some(role @ (Role::Before | Role::By | Role::After))) = (denied, open.role)
+        {
+            when = plan::spanned(&when, role, facts);
+        }
+        let role = denied.or(open.role).unwrap_or(Role::At);
         // "Monday and Tuesday" are one destination.
         if std::mem::take(&mut self.second)
             && let Some((last, known)) = self.clause.whens.last_mut()
@@ -419,6 +415,10 @@ impl Reader<'_, '_> {
             && let (Some(days), Some(more)) = (&mut last.days, &when.days)
         {
             days.extend(more);
+            last.every = last.every.take().zip(when.every).map(|(mut every, more)| {
+                every.extend(more);
+                every
+            });
             return;
         }
         self.clause.whens.push((when, role));

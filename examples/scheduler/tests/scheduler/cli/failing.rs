@@ -164,7 +164,7 @@ fn sch_61_a_request_that_does_nothing_reports_nothing() {
     let work = Work::new();
     work.ok(&["--yes"]);
     let said = work.ok(&["--yes", "--request", "place everything again"]);
-    assert_contains(&said, "nothing was changed");
+    assert_contains(&said, "Nothing was changed");
     assert_lacks(&said, ["21 placed", "Done.", "[ ]"]);
     let zh = work.ok(&["--yes", "--lang", "zh", "--request", "把任务都排一下"]);
     assert_contains(&zh, "没有改动任何内容");
