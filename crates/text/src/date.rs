@@ -50,19 +50,24 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
             continue;
         };
         let gap = before.get(end..).unwrap_or_default();
-        let known = reader.seen.clone();
-        if let Some(behind) = reader.read(before, gap, here) {
-            if is_excluded(before) {
-                let new = reader.seen.split_off(known.len().min(reader.seen.len()));
-                for (day, is_weekday) in new {
-                    if is_weekday {
-                        excluded_weekdays.push(day.weekday());
-                    } else {
-                        excluded.push(day);
-                    }
+        // A day that is excluded is no later than the others.
+        let is_out = is_excluded(before);
+        let known = if is_out {
+            std::mem::take(&mut reader.seen)
+        } else {
+            vec![]
+        };
+        let read = reader.read(before, gap, here);
+        if is_out {
+            for (day, is_weekday) in std::mem::replace(&mut reader.seen, known) {
+                if is_weekday {
+                    excluded_weekdays.push(day.weekday());
+                } else {
+                    excluded.push(day);
                 }
-                reader.seen = known;
             }
+        }
+        if let Some(behind) = read {
             rest.push_str(text.get(end..at).unwrap_or_default());
             rest.push(' ');
             end = lower.len() - behind.len();
@@ -524,6 +529,9 @@ fn counted(here: &str) -> Option<(i64, &str)> {
 
 /// Returns a duration in days, if there is exactly one, and the text without durations.
 fn lasts(text: &str) -> (Option<i64>, String) {
+    const SPELLED: [&str; 10] = [
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    ];
     let lower = text.to_ascii_lowercase();
     let (mut rest, mut end, mut found) = (String::new(), 0, vec![]);
     for (at, _) in lower.char_indices() {
@@ -534,7 +542,11 @@ fn lasts(text: &str) -> (Option<i64>, String) {
         if within {
             continue;
         }
-        let read = number(here).and_then(|(count, rest)| {
+        let spelled = || {
+            let mut counts = (1..).zip(SPELLED);
+            counts.find_map(|(count, word)| Some((count, after_word(here, &[word])?)))
+        };
+        let read = number(here).or_else(spelled).and_then(|(count, rest)| {
             let rest = rest.trim_start();
             Some((count, after_word(rest, &["天", "days", "day"])?))
         });

@@ -315,7 +315,12 @@ impl WrittenRun<'_> {
         let word = |it: &str| it.starts_with(|c: char| c.is_ascii_alphabetic());
         let is_next = |(it, _): &&(&str, &str)| {
             let head = before.strip_suffix(it);
-            head.is_some_and(|head| !word(it) || !is_inside(head)) || after.starts_with(it)
+            // In "320 euros two" the euros are those of the first number.
+            let is_free = |head: &str| {
+                let taken = head.trim_end().ends_with(|c: char| c.is_ascii_digit());
+                !(taken && word(it)) && (!word(it) || !is_inside(head))
+            };
+            head.is_some_and(is_free) || after.starts_with(it)
         };
         CURRENCIES.iter().find(is_next).map(|(_, code)| *code)
     }
@@ -500,6 +505,7 @@ mod tests {
             ("费用报销3张发票", None),
             ("预算0元", None),
             ("1200", None),
+            ("hotel 320 euros two nights", Some(32_000)),
             ("claim 86.50 for a taxi", Some(8_650)),
             ("taxi 1,286.50", Some(128_650)),
             ("报销86.50的打车费", Some(8_650)),

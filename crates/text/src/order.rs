@@ -78,7 +78,10 @@ impl OrderTerms {
         Self {
             quantity: later.quantity.or(self.quantity),
             price: later.price.or(self.price),
-            is_unclear: lacks_price || self.is_unclear && later.quantity.is_none(),
+            is_unclear: lacks_price
+                || self.is_unclear
+                    && later.quantity.is_none()
+                    && !(self.lacks_price && self.quantity.is_some()),
             lacks_price,
         }
     }
