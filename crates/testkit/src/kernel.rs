@@ -63,16 +63,22 @@ macro_rules! scenarios {
         /// The names of the scenarios.
         pub const SCENARIOS: &[&str] = &[$($(stringify!($scenario)),*),*];
 
-        /// Runs the scenario of this name, for a minute at most: on a broken log it might wait for
-        /// ever.
+        /// Runs the scenario of this name, for [a while](LogFactory::patience) at most: on a broken
+        /// log it might wait for ever.
         pub async fn run(scenario: &str, factory: &dyn LogFactory) -> Verdict {
             let ran: BoxFuture<'_, Verdict> = match scenario {
                 $($(stringify!($scenario) => Box::pin($scenario(factory)),)*)*
                 _ => return Err(Failure::new(format!("there is no scenario {scenario:?}"))),
             };
-            let minute = std::time::Duration::from_secs(60);
-            let late = |_| Failure::new("the scenario came to no end within a minute");
-            tokio::time::timeout(minute, ran).await.map_err(late)?
+            let patience = factory.patience();
+            let late = |_| Failure::new(format!("the scenario came to no end within {patience:?}"));
+            tokio::time::timeout(patience, ran).await.map_err(late)?
+        }
+
+        /// Returns true if the scenario of this name is in the [`share`](crate::share) that is tried.
+        pub fn is_in_share(scenario: &str) -> bool {
+            let place = SCENARIOS.iter().position(|name| *name == scenario);
+            place.is_some_and(|place| place % crate::share() == 0)
         }
 
         /// Makes one `#[tokio::test]` of each scenario of [`kernel`](mod@crate::kernel), which
@@ -81,17 +87,24 @@ macro_rules! scenarios {
         /// `rt-multi-thread`.
         ///
         /// If a log needs a server that may be missing, `kernel_suite!(factory, if there)` checks
-        /// `there` first, and the tests pass without it.
+        /// `there` first, and the tests pass without it. `kernel_suite!(factory, if there, in shares)`
+        /// tries a [`share`](crate::share) of the scenarios, where a server is slow.
         #[macro_export]
         macro_rules! kernel_suite {
             ($d factory:expr) => {
                 $crate::kernel_suite!($d factory, if true);
             };
             ($d factory:expr, if $d there:expr) => {
+                $crate::kernel_suite!(@of |_: &str| true, $d factory, if $d there);
+            };
+            ($d factory:expr, if $d there:expr, in shares) => {
+                $crate::kernel_suite!(@of $crate::kernel::is_in_share, $d factory, if $d there);
+            };
+            (@of $d tried:expr, $d factory:expr, if $d there:expr) => {
                 $($(
                     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
                     async fn $scenario() -> $crate::log::Verdict {
-                        if $d there {
+                        if ($d tried)(stringify!($scenario)) && $d there {
                             $crate::kernel::run(stringify!($scenario), &$d factory).await?;
                         }
                         Ok(())
@@ -294,6 +307,7 @@ scenarios! {
         k18_a_failed_run_stays_failed;
     time:
         k19_retries_survive_their_process
+        k19_a_back_off_that_is_left_to_others_ends_at_its_time
         k19_a_crash_in_a_back_off_loses_no_try
         k19_a_policy_says_what_is_tried_again
         k19_a_failure_is_told_and_its_retry_can_be_cancelled

@@ -1,5 +1,8 @@
 //! Runs the conformance tests of a log on objects.
-use crate::common::Objects;
+use crate::{
+    common::Objects,
+    s3::{Prefixes, moto},
+};
 
 mod in_memory {
     use super::*;
@@ -17,4 +20,10 @@ mod in_a_folder {
     use super::*;
 
     fugato_testkit::thread_log_suite!(Objects::in_a_folder());
+}
+
+mod in_a_bucket {
+    use super::*;
+
+    fugato_testkit::thread_log_suite!(Prefixes::default(), if moto().is_some());
 }

@@ -13,7 +13,7 @@ use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock
 use servers::{Moto, Server};
 
 /// The server that all tests of this program share.
-fn moto() -> Option<&'static Server> {
+pub(crate) fn moto() -> Option<&'static Server> {
     static SHARED: OnceLock<Option<Server>> = OnceLock::new();
     SHARED.get_or_init(Moto::start).as_ref()
 }
@@ -35,7 +35,7 @@ async fn open(
 
 /// A factory of logs: each `fresh` has a prefix of its own.
 #[derive(Default)]
-struct Prefixes(Mutex<String>);
+pub(crate) struct Prefixes(Mutex<String>);
 
 impl Prefixes {
     async fn open(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
@@ -70,9 +70,11 @@ impl LogFactory for Prefixes {
     async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         self.open(clock).await
     }
-}
 
-fugato_testkit::thread_log_suite!(Prefixes::default(), if moto().is_some());
+    fn patience(&self) -> Duration {
+        Duration::from_secs(600)
+    }
+}
 
 #[tokio::test]
 async fn a_bucket_that_cannot_be_used_is_named() {

@@ -185,9 +185,11 @@ type Ended = Result<RunResult<Page>, RunError>;
 struct Script<'a, G> {
     /// The engine that goes on with what the script begins or recovers.
     engine: Option<&'a dyn PlacingEngine>,
-    /// True if a line names an append or a record by its number, which is another one where a run is
-    /// left to an engine.
-    counts: bool,
+    /// True if a line names a record by its position, which is another one where a run is left to an
+    /// engine.
+    positions: bool,
+    /// True if a line names an append by its number, for which the same holds.
+    cuts: bool,
     stage: Stage,
     options: RunnerOptions,
     graph: &'a G,
@@ -216,13 +218,14 @@ impl<'a, G: Program> Script<'a, G> {
         lines: impl Iterator<Item = &str> + Clone,
         expected: &Expect,
     ) -> Result<Option<String>, Failure> {
-        let numbered = [
-            "die ", "full ", "lose ", "compact ", "fork ", "preview", "look", "events",
-        ];
-        let counts = |line: &str| numbered.iter().any(|verb| line.contains(verb));
+        let has = |verbs: &[&str]| {
+            let mut lines = lines.clone();
+            lines.any(|line| verbs.iter().any(|verb| line.contains(verb)))
+        };
         let mut script = Self {
             engine,
-            counts: lines.clone().any(counts),
+            positions: has(&["compact ", "fork ", "preview", "look", "events"]),
+            cuts: has(&["die ", "full ", "lose "]),
             stage: Stage::of(Fixture::of(factory).await?, ""),
             options: options.clone(),
             graph,
@@ -251,26 +254,39 @@ impl<'a, G: Program> Script<'a, G> {
 
     /// Leaves to the engine what a line begins or recovers. Returns true if it could.
     async fn place(&mut self, line: &str) -> Result<bool, Failure> {
-        let Some(engine) = self.engine else {
+        let Some(engine) = self.engine.filter(|_| self.pending.is_none()) else {
             return Ok(false);
         };
         let (runner, name) = (self.runner()?, self.stage.desk.thread.clone());
+        let now = self.stage.desk.clock.now();
+        let goes_on = match self.reader()?.status(&name).await {
+            Ok(ThreadStatus::Unfinished | ThreadStatus::Sleeping { .. }) => true,
+            Ok(ThreadStatus::Waiting(open)) => {
+                let mut ends = open.iter().filter_map(|asked| asked.question.expires_at);
+                ends.any(|end| end <= now)
+            }
+            _ => false,
+        };
+        let counts = self.positions || self.cuts;
         match line.split_once(' ').unwrap_or((line, "")) {
-            ("start", rest) if !self.counts => {
+            ("start", rest) if !counts => {
                 if let Err(error) = runner.submit(&name, input(rest)).await {
                     self.fails(&error).await?;
                     self.aftermath().await?;
                     return Ok(true);
                 }
             }
-            ("recover", "") => {
-                let status = self.reader()?.status(&name).await;
-                let goes_on = matches!(
-                    status,
-                    Ok(ThreadStatus::Unfinished | ThreadStatus::Sleeping { .. })
-                );
-                if !goes_on {
+            ("recover" | "resume", "") if goes_on && !self.positions => {}
+            ("request" | "answer" | "resume" | "retry", _) if !counts => {
+                let Some(run) = self.run_by(&runner, line)? else {
                     return Ok(false);
+                };
+                match left(&runner, run).await {
+                    Err(error) if error.kind == RunErrorKind::HandedOver => {}
+                    ended => {
+                        self.ended(ended).await?;
+                        return Ok(true);
+                    }
                 }
             }
             _ => return Ok(false),
@@ -721,6 +737,19 @@ impl<'a, G: Program> Script<'a, G> {
         }
         self.known.insert(name, (page, now));
         Ok(())
+    }
+}
+
+/// Leaves a run to others when its request is stored.
+async fn left(runner: &Runner<Page>, run: Run<Page>) -> Ended {
+    let end = async { run.await };
+    tokio::pin!(end);
+    loop {
+        tokio::select! {
+            ended = &mut end => return ended,
+            // It may not have begun.
+            _ = runner.hand_over(Duration::MAX) => tokio::task::yield_now().await,
+        }
     }
 }
 

@@ -129,6 +129,29 @@ async fn claimable(desk: &Fixture) -> Result<usize, Failure> {
     Ok(found)
 }
 
+/// A back-off that is left to others ends at its time, and whoever comes before goes away again.
+pub async fn k19_a_back_off_that_is_left_to_others_ends_at_its_time(
+    factory: &dyn LogFactory,
+) -> Verdict {
+    let expected = expect![[r#"
+        > start
+        = sleeps; + a; ran a#1 b#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [failed b#1 (boom) again later] sleeping
+        > another process then recover
+        = sleeps
+        > wait 100000 then recover
+        = + b; ran b#1 try 2
+        [resumed b#1 try 2] [stepped b#1 try 2 +b, run_ended] idle
+    "#]];
+    check_with(
+        factory,
+        RunnerOptions::default().longest_sleep(Duration::ZERO),
+        "a -> b; b: fail on try 1, tries 2 after 99000",
+        expected,
+    )
+    .await
+}
+
 /// If a process dies during a back-off, the next one waits for the rest of the time.
 pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"

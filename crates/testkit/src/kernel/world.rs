@@ -9,7 +9,7 @@ use fugato_graph::{
 use fugato_state::{State, ThreadId};
 use fugato_store::{Commit, Expect, Record, Status};
 use futures::future::BoxFuture;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use super::{
     fixture::{Calls, Change, Fixture, NamedNode, Page, Switch, line},
@@ -263,17 +263,29 @@ impl Fixture {
 }
 
 /// A door at which nodes wait until they are let through.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Door {
     reached: Arc<Notify>,
-    opened: Arc<Notify>,
+    /// The number of nodes that may pass.
+    opened: Arc<Semaphore>,
+}
+
+impl Default for Door {
+    fn default() -> Self {
+        Self {
+            reached: Arc::default(),
+            opened: Arc::new(Semaphore::new(0)),
+        }
+    }
 }
 
 impl Door {
     /// Waits at the door until it is opened.
     pub(crate) async fn pass(&self) {
         self.reached.notify_one();
-        self.opened.notified().await;
+        if let Ok(opened) = self.opened.acquire().await {
+            opened.forget();
+        }
     }
 
     /// Waits until a node is at the door.
@@ -283,7 +295,7 @@ impl Door {
 
     /// Lets one node through.
     pub(crate) fn open(&self) {
-        self.opened.notify_one();
+        self.opened.add_permits(1);
     }
 
     /// Returns a node that passes the door, and then says its name.

@@ -1,4 +1,4 @@
-use std::{error::Error, sync::Arc};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{Drive, Next, RunError};
@@ -24,6 +24,12 @@ pub trait LogFactory: Send + Sync {
     async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let _ = clock;
         Err("this factory declares persistent logs and cannot reopen them".into())
+    }
+
+    /// Returns the longest time that a scenario of the kernel suite may take on these logs: a minute,
+    /// unless a server is slower.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(60)
     }
 
     /// Returns the engine that the kernel suite lets go on with threads, beside the runs that it makes
