@@ -14,6 +14,7 @@ pub mod log;
 mod model;
 mod model_server;
 pub mod people;
+#[cfg(feature = "sqlite")]
 pub mod placed;
 mod program;
 mod server;

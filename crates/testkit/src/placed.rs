@@ -1,13 +1,17 @@
 //! A program whose conversations an engine goes on with, while both are killed.
 use std::{
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
     time::{Duration, Instant},
 };
 
+use fugato_sqlite::SqliteTables;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::{ModelAnswer, ModelServer, Server, TestProgram};
 
@@ -47,17 +51,113 @@ impl<'a> TestEngine<'a> {
     }
 }
 
-/// Lets a program come from these words to a card, and from the card to the end, in a conversation of
-/// its own: the program dies while a model thinks, and after the consent; the engine dies too, and is
-/// back later than the program. Nobody asks for the thread meanwhile. Returns the last server.
+/// A conversation that comes to a card, and behind it to a write.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct AgreedWrite {
+    /// The words that lead to the card.
+    pub words: &'static str,
+    /// The file of SQLite into which the program writes, beside its log.
+    pub tables: &'static str,
+    /// The path that shows what is written, and a text that is there from then on.
+    pub shown: (&'static str, &'static str),
+}
+
+impl AgreedWrite {
+    /// Creates a conversation that begins with these words.
+    pub fn new(words: &'static str) -> Self {
+        Self {
+            words,
+            tables: "",
+            shown: ("", ""),
+        }
+    }
+
+    fugato_state::setters! {
+        /// Sets the file into which the program writes, beside its log.
+        pub fn tables(file: &'static str) { tables = file }
+
+        /// Sets the path that shows what is written, and a text that is there from then on.
+        pub fn shown(path: &'static str, text: &'static str) { shown = (path, text) }
+    }
+
+    async fn is_written(&self, server: &Server) -> bool {
+        let (path, text) = self.shown;
+        let asked = Server::ask(server.address(), ("GET", path), &[], "").await;
+        asked.is_ok_and(|(status, shown)| status == 200 && shown.contains(text))
+    }
+
+    /// Lets a program write what a person agreed to, and keeps it from storing that it did. Returns
+    /// what keeps it from that.
+    async fn written_and_not_noted(
+        &self,
+        program: &TestProgram,
+        server: &Server,
+        agree: impl Future<Output = ()>,
+    ) -> FileLock {
+        let tables_file = program.path(self.tables);
+        let log_file = tables_file.with_file_name("threads.db");
+        let begun = Instant::now();
+        let mut tables = FileLock::of(&tables_file).await;
+        agree.await;
+        loop {
+            let log = FileLock::of(&log_file).await;
+            drop(tables);
+            let tried = Instant::now();
+            while tried.elapsed() < Duration::from_secs(1) {
+                if self.is_written(server).await {
+                    return log;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            // It has to store something before it writes.
+            tables = FileLock::of(&tables_file).await;
+            if self.is_written(server).await {
+                return log;
+            }
+            drop(log);
+            assert!(begun.elapsed() < PATIENCE, "not within a minute: a write");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+}
+
+/// The only permission to write to a file of SQLite, until it is dropped.
+#[derive(Debug)]
+struct FileLock {
+    _release: mpsc::Sender<()>,
+}
+
+impl FileLock {
+    /// Waits for the permission.
+    async fn of(file: &Path) -> Self {
+        let tables = SqliteTables::open(file).expect("it is a file of SQLite");
+        let (release, released) = mpsc::channel();
+        let (tell, told) = oneshot::channel();
+        let hold = move |_| {
+            // Nobody may wait any more; and nothing is sent, as the sender is dropped in the end.
+            let _ = (tell.send(()), released.recv());
+            Err::<(Vec<_>, ()), ()>(())
+        };
+        tokio::spawn(async move { tables.write(vec![], vec![], hold).await });
+        told.await.expect("whoever writes comes to an end");
+        Self { _release: release }
+    }
+}
+
+/// Lets a program come from words to a card, and from the card to the end: the program dies while a
+/// model thinks, and between the write that was agreed to and the record of it; the engine dies too,
+/// and is back later than the program. Nobody asks for the thread meanwhile. Returns the last server,
+/// and what was said.
 ///
 /// # Panics
-/// If the conversation does not come to its card or to its end.
+/// If the conversation does not come to its card or to its end, or if something is written before
+/// the person agrees.
 pub async fn killed_on_the_way(
     program: &TestProgram,
     engine: &TestEngine<'_>,
-    (thread, words): (&str, &str),
-) -> Server {
+    way: &AgreedWrite,
+) -> (Server, String) {
     let hurry = Arc::new(AtomicBool::default());
     let model = {
         let hurry = hurry.clone();
@@ -76,14 +176,14 @@ pub async fn killed_on_the_way(
         .chain(["--listen", "127.0.0.1:0"])
         .chain(flags)
         .collect();
-    let path = format!("/threads/{thread}");
+    let path = "/threads/killed";
     let view = async |server: &Server, part: &str| {
-        let view = get(server, &path).await;
+        let view = get(server, path).await;
         view.and_then(|view| view.pointer(part).cloned())
     };
 
     let server = program.server(&args);
-    let start = json!({ "text": words }).to_string();
+    let start = json!({ "text": way.words }).to_string();
     let begun = post(&server, &format!("{path}/runs"), &start).await;
     assert_eq!(begun, Some(202), "the start");
     until("it is stored", async || {
@@ -104,26 +204,31 @@ pub async fn killed_on_the_way(
     let history = get(&server, &format!("{path}/history?limit=1000")).await;
     let history = history.unwrap_or_default().to_string();
     assert!(history.contains("esumed"), "it was never left: {history}");
+    assert!(!way.is_written(&server).await, "nobody has agreed yet");
 
     let id = view(&server, "/interrupts/0/id").await.unwrap_or_default();
     let digest = view(&server, "/interrupts/0/digest").await;
     let name = id.as_str().unwrap_or_default();
     let answer = json!({ "answers": { name: true }, "digests": { name: digest } });
-    let (answer, resume) = (answer.to_string(), format!("{path}/resume"));
-    post(&server, &resume, &answer).await;
+    let agree = async {
+        post(&server, &format!("{path}/resume"), &answer.to_string()).await;
+        until("the answer is stored", async || {
+            view(&server, "/interrupts").await == Some(json!([]))
+        })
+        .await;
+    };
+    let noting = way.written_and_not_noted(program, &server, agree).await;
     drop(server);
+    drop(noting);
     let server = program.server(&args);
     (engine.kill)();
     (engine.restart)();
     until("it comes to its end", async || {
-        if view(&server, "/interrupts/0/id").await.as_ref() == Some(&id) {
-            // The program died before it had stored the answer.
-            post(&server, &resume, &answer).await;
-        }
         view(&server, "/status").await == Some(json!("idle"))
     })
     .await;
-    server
+    let said = get(&server, &format!("{path}/timeline")).await;
+    (server, said.unwrap_or_default().to_string())
 }
 
 async fn until(what: &str, holds: impl AsyncFn() -> bool) {

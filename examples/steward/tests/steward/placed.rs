@@ -1,7 +1,7 @@
 //! Conversations that a Restate server goes on with.
 use fugato_testkit::{
-    Server, TestProgram,
-    placed::{TestEngine, killed_on_the_way},
+    Server, TestProgram, assert_contains,
+    placed::{AgreedWrite, TestEngine, killed_on_the_way},
 };
 
 /// A card is made, agreed to and booked once, while program and engine are killed on the way.
@@ -13,8 +13,11 @@ async fn k29_killed_with_its_engine_on_the_way_it_keeps_everything_once() {
     let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
     let (kill, restart) = (|| restate.server().kill9(), || restate.server().restart());
     let engine = TestEngine::new(restate.flags(), &kill, &restart);
-    let words = "Apply for a business trip to Shanghai from 2054-03-02 to 2054-03-04 by train, estimated amount 2000, reason visit";
-    let server = killed_on_the_way(&program, &engine, ("killed", words)).await;
+    let way = AgreedWrite::new("Apply for a business trip to Shanghai from 2054-03-02 to 2054-03-04 by train, estimated amount 2000, reason visit")
+        .tables("steward-data/steward.db")
+        .shown("/steward/documents", "A-1");
+    let (server, said) = killed_on_the_way(&program, &engine, &way).await;
+    assert_contains(&said, "Done: A-1");
     let (_, kept) = Server::ask(server.address(), ("GET", "/steward/documents"), &[], "")
         .await
         .expect("an answer");
