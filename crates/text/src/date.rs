@@ -57,14 +57,19 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
         } else {
             vec![]
         };
-        let read = reader.read(before, gap, here);
+        let mut read = reader.read(before, gap, here);
         if is_out {
+            let named = named_weekday(here);
             for (day, is_weekday) in std::mem::replace(&mut reader.seen, known) {
-                if is_weekday {
-                    excluded_weekdays.push(day.weekday());
-                } else {
-                    excluded.push(day);
+                match named {
+                    Some(_) => {}
+                    None if is_weekday => excluded_weekdays.push(day.weekday()),
+                    None => excluded.push(day),
                 }
+            }
+            if let Some((weekday, rest)) = named {
+                excluded_weekdays.push(weekday);
+                read = Some(rest);
             }
         }
         if let Some(behind) = read {
@@ -100,6 +105,13 @@ impl DatedText {
         };
         days.any(|day| is_excluded(&day))
     }
+}
+
+/// Reads 周一 or 星期天: any day of this name.
+fn named_weekday(here: &str) -> Option<(Weekday, &str)> {
+    let mut behind = week(here)?.chars();
+    let day = weekday_sign(behind.next()?)?;
+    Some((day, behind.as_str()))
 }
 
 /// Returns true if the words right before a day exclude it.
