@@ -7,7 +7,7 @@ use jiff::{
 use crate::{
     calendar::{month, near_day, week, weekday, weekday_sign},
     number::{is_digit, number},
-    word::{after_word, before_word, is_inside},
+    word::{after_word, before_word, is_inside, tail},
 };
 
 /// The direction in which an unspecified year or week is resolved.
@@ -134,7 +134,7 @@ fn is_excluded(before: &str) -> bool {
     const LINKS: [&str; 9] = [
         "on a", "on any", "on the", "on", "a", "any", "在", "是", "选",
     ];
-    let before = before.trim_end();
+    let before = tail(before).trim_end();
     let linked = before_word(before, &LINKS).map_or(before, str::trim_end);
     before_word(linked, &NOT).is_some()
 }

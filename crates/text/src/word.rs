@@ -96,6 +96,15 @@ pub fn before_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a 
     })
 }
 
+/// Returns the end of a text, as far as the few words before a place go: whoever looks at each place
+/// of a long text looks at no more.
+pub(crate) fn tail(text: &str) -> &str {
+    const BYTES: usize = 40;
+    let from =
+        (text.len().saturating_sub(BYTES)..=text.len()).find(|at| text.is_char_boundary(*at));
+    text.get(from.unwrap_or(0)..).unwrap_or_default()
+}
+
 /// Returns true if a text ends within a Latin word or a number, so that no other can begin after
 /// it.
 pub(crate) fn is_inside(before: &str) -> bool {

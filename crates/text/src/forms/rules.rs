@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Pattern;
-use crate::word::before_word;
+use crate::word::{before_word, tail};
 
 /// The rules that find the facts of forms in a text. Each may be left out, and then finds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -137,7 +137,7 @@ pub(super) fn is_denied(before: &str) -> bool {
     ];
     /// These end in a word that denies, and deny nothing.
     const OTHER: [&str; 6] = ["分别", "特别", "级别", "类别", "要不", "差不"];
-    let before = before.trim_end();
+    let before = tail(before).trim_end();
     let linked = before_word(before, &LINKS).map_or(before, str::trim_end);
     let denies =
         |before: &str| before_word(before, &NOT).is_some() && before_word(before, &OTHER).is_none();
