@@ -8,7 +8,7 @@ use axum::{
 };
 use fugato_graph::{AnswerError, RunError, RunErrorKind};
 use fugato_state::{InterruptId, say};
-use fugato_store::{StoreError, StoreErrorKind};
+use fugato_store::{StoreError, StoreErrorKind, is_away};
 use fugato_stream::ResumeError;
 use serde_json::{Map, Value, json};
 
@@ -137,6 +137,14 @@ impl From<RunError> for ApiError {
         let said = error.kind.to_string();
         let conflict = |kind| Self::new(StatusCode::CONFLICT, kind, said.clone());
         match &error.kind {
+            // Waiting is of no use, and the names of stores are the operator's.
+            RunErrorKind::Busy { owner, until } if is_away(owner, *until) => {
+                let message = say!(
+                    "the thread is in another store, or on its way there",
+                    "这个对话在另一个存储里，或者正在移过去"
+                );
+                Self::new(StatusCode::CONFLICT, "moved", message)
+            }
             RunErrorKind::Busy { .. } => conflict("busy").retry_after(Duration::from_secs(1)),
             RunErrorKind::Waiting { open } => conflict("waiting").with("open", names(open)),
             RunErrorKind::Unfinished => conflict("unfinished"),
@@ -344,5 +352,21 @@ mod tests {
             told(StoreErrorKind::Unavailable),
             (unavailable, kind, "the store does not answer".to_owned())
         );
+    }
+
+    #[test]
+    fn k31_a_thread_that_moved_is_not_asked_for_again_and_its_stores_are_not_named() {
+        let busy = |until| {
+            let owner = "move: /srv/old.db => /srv/new.db".to_owned();
+            let busy = StoreErrorKind::Busy { owner, until };
+            let refused = ApiError::from(StoreError::new(busy, "lease"));
+            (refused.kind, refused.retry_after.is_some(), refused.message)
+        };
+        // The lease of a second in 2033, and one of a thousand years.
+        let (kind, is_retried, _) = busy(2_000_000_000_000);
+        assert_eq!((kind, is_retried), ("busy", true));
+        let (kind, is_retried, message) = busy(33_000_000_000_000);
+        assert_eq!((kind, is_retried), ("moved", false));
+        assert!(!message.contains("/srv"), "{message}");
     }
 }

@@ -5,6 +5,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 use fugato_axum::{Agent as _, Caller, Page};
 use fugato_graph::BoxError;
 use fugato_state::{ThreadId, say};
+use fugato_store::{ThreadLog, absence};
 
 use crate::{
     ChatSession, CliCommand, CliError, Flags, IntoService, Lang, Resources, Terminal,
@@ -18,7 +19,8 @@ use crate::{
     inspect, observe, people, relocate,
     retention::{keep_retiring, retire},
     serve::ServeOptions,
-    ship, signals,
+    ship::{self, RestoreRequest},
+    signals,
     store::Store,
     terminal::ToolWords,
     thread_name, threads, trace,
@@ -167,7 +169,9 @@ impl App {
         match command {
             CliCommand::Chat => {
                 let (agent, _) = build(self.open().await?).await?.parts();
-                self.speak_as_before(&agent, "", terminal).await?;
+                let lang = self.speak_as_before(&agent, "", terminal).await?;
+                let here = must_be_here(&**agent.runner().log(), &thread);
+                lang.scope_future(here).await?;
                 let again = self.again(" chat");
                 ChatSession::new(&agent, thread, again)
                     .caller(self.caller())
@@ -206,11 +210,22 @@ impl App {
                 let backup = Backup::new(&address, &folder, &to, overwrite)?;
                 backup.write(terminal).await
             }
-            CliCommand::Restore { name, lost } => {
+            CliCommand::Restore { name, lost, at } => {
                 let name = name.map(ThreadId::new).transpose()?;
-                ship::restore(&self.flags, self.local().await?, name, lost, terminal).await
+                let request = RestoreRequest { name, lost, at };
+                ship::restore(&self.flags, self.local().await?, request, terminal).await
             }
-            CliCommand::Move { to, all } => self.relocate(&to, all, terminal).await,
+            CliCommand::Move { to, all, prefix } => {
+                let threads = if all {
+                    let opened = self.open_existing().await?;
+                    let store = opened.store.clone();
+                    let (agent, _) = build(opened).await?.parts();
+                    relocate::own(agent.runner(), &*store, prefix, terminal).await?
+                } else {
+                    vec![thread]
+                };
+                self.relocate(&to, (threads, all), terminal).await
+            }
             CliCommand::Delete { name, agreed } => {
                 let (store, thread) = (self.stored().await?, ThreadId::new(name)?);
                 threads::delete(
@@ -282,18 +297,26 @@ impl App {
         door.serve(open, page, terminal).await
     }
 
-    /// Moves the conversation, or all, into the log at an address.
-    async fn relocate(&self, to: &str, all: bool, terminal: &mut Terminal) -> Result<(), BoxError> {
-        if self.flags.ship.is_some() {
-            return Err(CliError::new(say!(
-                "move takes no --ship: the copy belongs to the old store, and the new one ships to another place",
-                "move 不能与 --ship 一起用：副本属于旧的存储，新的存储要写到别的位置"
-            ))
-            .into());
-        }
+    /// Moves conversations into the log at an address.
+    async fn relocate(
+        &self,
+        to: &str,
+        threads: (Vec<ThreadId>, bool),
+        terminal: &mut Terminal,
+    ) -> Result<(), BoxError> {
         let (from, folder) = self.places()?;
-        let thread = if all { None } else { Some(self.thread()?) };
-        relocate::relocate((&from, to), &folder, thread, terminal).await
+        let Some(source) = self.stored().await? else {
+            return Err(self.nothing_stored());
+        };
+        if self.flags.ship.is_none() && ship::was_shipped(&*source.docs).await? {
+            let text = "this store was shipped, and its copy still has what moves: with --ship it is told, so that nobody restores it from there";
+            let text = terminal.lang.pick(
+                text,
+                "这个存储写过副本，副本里仍有要移走的会话：加上 --ship 会告知副本，以免有人再从那里恢复",
+            );
+            terminal.progress(text);
+        }
+        relocate::relocate((&from, source), (to, &folder), threads, terminal).await
     }
 
     async fn say<A: fugato_axum::Agent>(
@@ -305,9 +328,10 @@ impl App {
     ) -> Result<(), BoxError> {
         let words = say.text.clone().unwrap_or_default();
         let lang = self.speak_as_before(agent, &words, terminal).await?;
-        let session = ChatSession::new(agent, thread, self.again(" say"));
+        let session = ChatSession::new(agent, thread.clone(), self.again(" say"));
         let session = session.caller(self.caller());
         let said = async {
+            must_be_here(&**agent.runner().log(), &thread).await?;
             session.refuse_silence(&say).await?;
             session.say(say, terminal).await
         };
@@ -329,6 +353,9 @@ impl App {
         archive: &Archive<'_, A>,
         terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
+        if let Some(away) = absence(archive.runner().log(), &archive.thread).await? {
+            terminal.progress(&away.to_string());
+        }
         match command {
             CliCommand::Trace { full } => trace::trace(archive, full, terminal).await,
             CliCommand::Card => inspect::cards(archive, terminal).await,
@@ -423,6 +450,19 @@ impl App {
         terminal.typing = self.flags.typing;
         terminal
     }
+}
+
+/// Refuses to go on with a thread that is in another store: an open card would be answered in vain.
+async fn must_be_here(log: &dyn ThreadLog, thread: &ThreadId) -> Result<(), BoxError> {
+    let Some(away) = absence(log, thread).await? else {
+        return Ok(());
+    };
+    let name = thread.as_str();
+    Err(CliError::new(say!(
+        "the conversation {name:?} cannot go on in this store: {away}",
+        "会话 {name:?} 不能在这个存储里继续：{away}"
+    ))
+    .into())
 }
 
 /// Returns the exit code of an interrupted program. What still runs is dropped with the runtime, and

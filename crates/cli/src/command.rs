@@ -1,7 +1,8 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use fugato_state::say;
+use fugato_state::{Millis, say};
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use serde_json::{Map, Value};
 
 use crate::{EngineFlags, PeopleCommand, flags::any_thread};
@@ -107,19 +108,31 @@ pub enum CliCommand {
         /// of these conversations with --ship
         #[arg(long)]
         lost: bool,
+        /// Goes on as of a time: at the last line that was shipped until then. Later ones stay in
+        /// the copy, and what they did is not undone. As in 2026-01-31T08:30:00Z, or in the time
+        /// zone of the system as in "2026-01-31 08:30"
+        #[arg(long, value_name = "TIME", value_parser = time)]
+        at: Option<Millis>,
     },
     /// Moves the conversation that --thread names into another store, where it goes on
     ///
     /// It moves out of the store of --store or --dir with all its lines and open cards, and runs in
-    /// one of the two at most. A move that was broken off is repeated. Files, and documents that the
-    /// program keeps beside its conversations, stay where they are.
+    /// one of the two at most. A move that was broken off is repeated; until it has moved, the
+    /// conversation goes on where it was. With --ship, the copy of the old store is told that it
+    /// moved, so that nobody restores it from there. Files, and documents that the program keeps
+    /// beside its conversations, stay where they are.
     Move {
         /// The other store: a path, or the URL of a server, as --store takes it
         #[arg(value_name = "URL")]
         to: String,
-        /// Moves every conversation of the store
+        /// Moves every conversation of this program: those that it can read. Others in the store
+        /// stay
         #[arg(long)]
         all: bool,
+        /// With --all, the begin of the names of the conversations of this program, if the store has
+        /// others
+        #[arg(long, value_name = "NAME", default_value = "", requires = "all")]
+        prefix: String,
     },
     /// Removes a conversation with everything that belongs to it
     Delete {
@@ -175,6 +188,22 @@ pub enum Format {
     Mermaid,
     /// For Graphviz
     Dot,
+}
+
+/// Reads a time: of a zone, or of that of the system.
+fn time(text: &str) -> Result<Millis, String> {
+    let there = || {
+        let local: DateTime = text.parse().ok()?;
+        local.to_zoned(TimeZone::system()).ok()
+    };
+    let time = text.parse::<Timestamp>().ok();
+    let time = time.or_else(|| there().map(|zoned| zoned.timestamp()));
+    time.map(Timestamp::as_millisecond).ok_or_else(|| {
+        say!(
+            "{text:?} is no time; such are 2026-01-31T08:30:00Z, and 2026-01-31 08:30 in the time zone of the system",
+            "{text:?} 不是时间；可用的有 2026-01-31T08:30:00Z，或系统时区的 2026-01-31 08:30"
+        )
+    })
 }
 
 fn json(text: &str) -> Result<Value, String> {

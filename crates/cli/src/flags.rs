@@ -41,7 +41,8 @@ pub struct Flags {
     #[arg(long, global = true, value_name = "NAME", value_parser = crate::people::account)]
     pub person: Option<String>,
 
-    /// The store of the log: a path, or the URL of a server [default: threads.db in --dir]
+    /// The store of the log: a path, the URL of a server, or commits in `file:FOLDER` or
+    /// `s3://BUCKET/PREFIX` [default: threads.db in --dir]
     #[arg(long, global = true, value_name = "URL")]
     pub store: Option<String>,
 

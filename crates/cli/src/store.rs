@@ -45,13 +45,20 @@ pub(crate) async fn open(
     folder: &Path,
     new: bool,
 ) -> Result<Option<Store>, BoxError> {
-    let Some((scheme, _)) = address.split_once("://") else {
-        let path = file(address)?.ok_or_else(|| refused(address))?;
+    if let Some(path) = file(address)? {
         if !new && !path.exists() {
             return Ok(None);
         }
         return Store::in_file(path).map(Some);
-    };
+    }
+    let commits = folder_of_commits(address);
+    if commits.is_some_and(|path| path.as_os_str().is_empty()) {
+        return Err(refused(address).into());
+    }
+    if !new && commits.is_some_and(|path| !path.exists()) {
+        return Ok(None);
+    }
+    let (scheme, _) = address.split_once(':').ok_or_else(|| refused(address))?;
     match connect(scheme, address, folder).await {
         None => Err(refused(address).into()),
         Some(store) => {
@@ -61,9 +68,16 @@ pub(crate) async fn open(
     }
 }
 
-/// Returns the file of the log at an address; none for a server's.
+/// Returns the folder of commits at an address; none if it names something else.
+pub(crate) fn folder_of_commits(address: &str) -> Option<&Path> {
+    let path = address.strip_prefix("file:")?;
+    // A URL of a file has an empty host.
+    Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
+}
+
+/// Returns the file of the log at an address; none for a server's, or a folder of commits.
 pub(crate) fn file(address: &str) -> Result<Option<&Path>, CliError> {
-    if address.contains("://") {
+    if address.contains("://") || folder_of_commits(address).is_some() {
         return Ok(None);
     }
     let path = address.strip_prefix("sqlite:").unwrap_or(address);
@@ -84,7 +98,12 @@ fn refused(address: &str) -> CliError {
 
 /// Connects to the log of a server; returns none for an unknown scheme.
 #[cfg_attr(
-    not(any(feature = "mysql", feature = "postgres", feature = "redis")),
+    not(any(
+        feature = "mysql",
+        feature = "postgres",
+        feature = "redis",
+        feature = "ship"
+    )),
     expect(
         unused_variables,
         clippy::unused_async,
@@ -92,7 +111,10 @@ fn refused(address: &str) -> CliError {
     )
 )]
 #[cfg_attr(
-    all(feature = "postgres", not(any(feature = "mysql", feature = "redis"))),
+    all(
+        feature = "postgres",
+        not(any(feature = "mysql", feature = "redis", feature = "ship"))
+    ),
     expect(unused_variables, reason = "this server keeps documents, too")
 )]
 async fn connect(scheme: &str, address: &str, folder: &Path) -> Option<Result<Store, BoxError>> {
@@ -110,6 +132,11 @@ async fn connect(scheme: &str, address: &str, folder: &Path) -> Option<Result<St
             Ok(log) => beside(Arc::new(log), folder),
             Err(error) => Err(error.into()),
         }),
+        #[cfg(feature = "ship")]
+        "file" | "s3" => Some(match crate::ship::open(address).await {
+            Ok(log) => beside(Arc::new(log), folder),
+            Err(error) => Err(error),
+        }),
         _ => None,
     }
 }
@@ -123,29 +150,31 @@ async fn postgres(address: &str) -> Result<Store, BoxError> {
     })
 }
 
-#[cfg(any(feature = "mysql", feature = "redis"))]
+#[cfg(any(feature = "mysql", feature = "redis", feature = "ship"))]
 fn beside(log: Arc<dyn ThreadStore>, folder: &Path) -> Result<Store, BoxError> {
     let Store { docs, .. } = Store::in_file(&folder.join("docs.db"))?;
     Ok(Store { log, docs })
 }
 
 fn allowed() -> String {
-    let servers = [
-        ("postgres", cfg!(feature = "postgres")),
-        ("redis", cfg!(feature = "redis")),
-        ("mysql", cfg!(feature = "mysql")),
+    let others = [
+        ("postgres://…", "postgres", cfg!(feature = "postgres")),
+        ("redis://…", "redis", cfg!(feature = "redis")),
+        ("mysql://…", "mysql", cfg!(feature = "mysql")),
+        ("file:FOLDER", "ship", cfg!(feature = "ship")),
+        ("s3://BUCKET/PREFIX", "s3", cfg!(feature = "s3")),
     ];
-    let servers = servers.map(|(name, has)| {
+    let others = others.map(|(address, feature, has)| {
         let lacks = say!(
-            " (of a program that is built with `--features {name}`)",
-            "（程序要用 `--features {name}` 构建）"
+            " (of a program that is built with `--features {feature}`)",
+            "（程序要用 `--features {feature}` 构建）"
         );
-        format!("{name}://…{}", if has { "" } else { &lacks })
+        format!("{address}{}", if has { "" } else { &lacks })
     });
     say!(
         "a path, sqlite:PATH, {}",
         "路径、sqlite:PATH、{}",
-        servers.join(", ")
+        others.join(", ")
     )
 }
 
@@ -198,6 +227,7 @@ mod tests {
             ("host=db password=secret", "…=…"),
             ("", ""),
             ("sqlite:", "sqlite:"),
+            ("file:", "file:"),
         ] {
             let refused = open(address, Path::new("."), true).await;
             let error = refused.err().unwrap().to_string();

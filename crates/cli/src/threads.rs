@@ -4,7 +4,7 @@ use std::path::Path;
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, ThreadStatus};
 use fugato_state::{Lang, ThreadId, say};
-use fugato_store::{ThreadAdminExt as _, ThreadFilter, ThreadStore, ThreadSummary};
+use fugato_store::{ThreadAdminExt as _, ThreadFilter, ThreadStore, ThreadSummary, absence};
 use futures::TryStreamExt as _;
 use serde_json::json;
 
@@ -27,7 +27,9 @@ pub(crate) async fn list<A: Agent>(
         let state = runner.state(&thread).await?;
         let standing = runner.status(&thread).await?;
         let title = state.and_then(|state| agent.title(&state));
-        let (stands, title) = (stands(&standing, terminal.lang), title.unwrap_or_default());
+        let title = title.unwrap_or_default();
+        let away = absence(store, &thread).await?.map(|away| away.to_string());
+        let stands = away.unwrap_or_else(|| stands(&standing, terminal.lang).to_owned());
         terminal.line(format!("{thread}  {stands}  {title}").trim_end());
     }
     Ok(())

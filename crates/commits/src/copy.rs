@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CommitLog,
-    chain::{Known, random},
+    chain::{Known, Turn, random},
     error::Fault,
     layout::{Position, ThreadKey},
     state::{Decision, Holder, State, Verdict, write, write_with},
@@ -147,6 +147,8 @@ impl State {
         }
         let mut next = self.clone();
         (next.absent, next.fence) = (false, self.fence.max(fence));
+        // What its home leases lives there again.
+        next.moved_to = None;
         next.close(home, self.copy.is_none_or(|copy| copy.whole));
         Ok(write(next, "fence", ()))
     }
@@ -166,8 +168,32 @@ impl State {
         whole && self.head == head && Some(self.nonce) == nonce
     }
 
+    /// Takes that the thread moves from its home to another store.
+    pub(crate) fn leave(&self, home: Home, to: &str) -> Decision<()> {
+        self.check_home(home)?;
+        if self.moved_to.as_deref() == Some(to) {
+            return Ok(Verdict::Keep(()));
+        }
+        let mut next = self.clone();
+        (next.absent, next.moved_to) = (false, Some(to.to_owned()));
+        next.close(home, self.copy.is_none_or(|copy| copy.whole));
+        Ok(write(next, "leave", ()))
+    }
+
+    /// Refuses a copy of a thread that moved from its home to another store.
+    pub(crate) fn check_stays(&self) -> Result<(), StoreErrorKind> {
+        match &self.moved_to {
+            None => Ok(()),
+            Some(to) => Err(StoreErrorKind::Invalid(say!(
+                "it moved to {to}, and lives there",
+                "它已移到 {to}，在那里继续"
+            ))),
+        }
+    }
+
     /// Gives a copy to another home.
     pub(crate) fn give(&self, home: Home) -> Decision<()> {
+        self.check_stays()?;
         let copy = self.copy.filter(|_| !self.absent);
         let copy = copy.ok_or(StoreErrorKind::NotFound)?;
         if copy.home == home {
@@ -206,6 +232,18 @@ impl CommitLog {
             turn.state.receive_fence(home, fence)
         });
         receive.await
+    }
+
+    /// Takes that a thread moves from its home to another store.
+    pub(crate) async fn receive_departure(
+        &self,
+        thread: &ThreadId,
+        home: Home,
+        to: &str,
+    ) -> Result<(), Fault> {
+        let key = ThreadKey::of(thread);
+        let leave = |turn: Turn<'_>| turn.state.leave(home, to);
+        self.chain.change(&key, Some(thread), leave).await
     }
 
     /// Returns the end of a copy.

@@ -148,13 +148,15 @@ impl ThreadLog for CommitLog {
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
         let known = self.chain.look(&ThreadKey::of(thread)).await;
         let state = known.map_err(Fault::of("read the end of", thread))?.state;
+        let (now, skew) = (self.chain.now(), millis(self.chain.options.max_skew));
         Ok(state.status.map(|status| Head {
             seq: state.head,
             base: state.base,
             fence: state.fence,
             status,
             nonce: state.nonce,
-            now: self.chain.now(),
+            leased_until: state.leased_until(skew).filter(|until| *until > now),
+            now,
         }))
     }
 

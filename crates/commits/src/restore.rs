@@ -23,6 +23,10 @@ const SOON: Millis = 10_000;
 /// that nobody goes on with a part of it.
 const LONG: Millis = 100 * 365 * 24 * 60 * 60 * 1_000;
 
+/// The most leases that are given out one after the other. Some stores, such as MySQL, begin with
+/// numbers in the billions.
+const MOST_LEASES: Fence = 1_000_000;
+
 /// The place of a log at which a thread goes on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -55,6 +59,14 @@ impl CommitLog {
         Ok(state.copy.map(|copy| copy.home))
     }
 
+    /// Returns the store to which a thread moved from the home of its copy; none if it lives there,
+    /// or no copy of it is here.
+    pub async fn moved_to(&self, thread: &ThreadId) -> Result<Option<String>, StoreError> {
+        let known = self.copied(thread).await;
+        let known = known.map_err(Fault::of("read the copy of", thread))?;
+        Ok(known.state.moved_to)
+    }
+
     /// Returns the threads of which copies are here, in the order of their names, also those that
     /// were leased and never written: a later home grants none of their fences.
     pub async fn copies(&self) -> Result<Vec<ThreadId>, StoreError> {
@@ -83,7 +95,9 @@ impl CommitLog {
     ///
     /// # Errors
     /// `NotFound` if there is no copy, no whole commit at this point, or it was compacted;
-    /// `Invalid` if the store has a thread of this name; `Busy` for ten seconds after a crash.
+    /// `Invalid` if the store has a thread of this name, or grants fences that are far from those of
+    /// the copy, or if the thread moved from its home to another store;
+    /// `Busy` for ten seconds after a crash.
     pub async fn restore<L: ThreadStore + ?Sized>(
         &self,
         thread: &ThreadId,
@@ -96,6 +110,8 @@ impl CommitLog {
         if known.state.copy.is_none() {
             return Err(failed(StoreErrorKind::NotFound.into()));
         }
+        let stays = known.state.check_stays();
+        stays.map_err(|kind| failed(kind.into()))?;
         let found = self.commit_at(thread, &known, point).await;
         let (head, end) = found.map_err(&failed)?;
         let mut work = Work {
@@ -288,7 +304,17 @@ impl<L: ThreadStore + ?Sized> Work<'_, L> {
                     ))));
                 }
                 (Ok(lease), None) if lease.fence > above => return Ok(Some((0, lease.fence))),
-                (Ok(lease), None) => self.release(lease.fence).await?,
+                (Ok(lease), None) => {
+                    self.release(lease.fence).await?;
+                    if above - lease.fence > MOST_LEASES {
+                        let fence = lease.fence;
+                        return Err(self.refuse(StoreErrorKind::Invalid(say!(
+                            "its leases had numbers up to {above}, and those of this store begin at \
+                             {fence}: too far apart to be given out one by one",
+                            "它的租约编号到 {above} 为止，而这个存储从 {fence} 开始：相差太多，无法逐个发放"
+                        ))));
+                    }
+                }
                 // An earlier attempt came so far.
                 (Err(error), Some(there)) if is_ours(&error) => {
                     if is_end(&there) {

@@ -9,6 +9,7 @@ use fugato_state::{Seq, ThreadId, say};
 use fugato_store::{
     AppendResult, Commit, Head, Lease, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
     StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
+    absence, is_departure,
 };
 
 use crate::{
@@ -31,6 +32,9 @@ const REMEMBERED: usize = 10_000;
 ///
 /// A copy takes commits of its [`Home`] alone. After it was restored elsewhere, this store
 /// acknowledges nothing of the thread any more: `Invalid` says why.
+///
+/// A thread that moves from here to another store ([`move_thread`](fugato_store::move_thread)) takes
+/// its copy along: before it is whole there, the copy is told, and from then on nobody restores it.
 ///
 /// Signals and separate snapshots are not shipped: a signal that nobody received yet is lost with
 /// the store, and a snapshot costs the time of folding again.
@@ -241,6 +245,16 @@ impl<L: ThreadStore> Shipped<L> {
         }
         shipped
     }
+
+    /// Tells the copy that a thread moves to another store.
+    async fn depart(&self, thread: &ThreadId) -> Result<(), StoreError> {
+        let Some(away) = absence(&self.local, thread).await? else {
+            return Ok(());
+        };
+        let (copy, to) = (&self.copy, away.route.to());
+        let told = copy.receive_departure(thread, self.home, to).await;
+        told.map_err(Fault::of("ship", thread))
+    }
 }
 
 /// Reads records up to a position, as many as one commit may have.
@@ -299,7 +313,14 @@ impl<L: ThreadStore> ThreadLog for Shipped<L> {
     }
 
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
+        let departs = match &request {
+            LeaseRequest::Renew { thread, .. } if is_departure(&request) => Some(thread.clone()),
+            _ => None,
+        };
         let outcome = self.local.lease(request).await?;
+        if let Some(thread) = departs {
+            self.depart(&thread).await?;
+        }
         let LeaseOutcome::Granted(leases) = outcome else {
             return Ok(outcome);
         };

@@ -45,6 +45,9 @@ pub(crate) struct State {
     /// The home that ships this thread here; none for one that lives here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) copy: Option<CopyOf>,
+    /// The store to which a copied thread moved from its home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) moved_to: Option<String>,
 }
 
 /// The owner of a lease.
@@ -97,6 +100,12 @@ pub(crate) fn write_with<T>(
 impl State {
     fn holder(&self, now: Millis) -> Option<&Holder> {
         self.lease.as_ref().filter(|lease| lease.until > now)
+    }
+
+    /// Returns the time from which others are granted the lease.
+    pub(crate) fn leased_until(&self, skew: Millis) -> Option<Millis> {
+        let lease = self.lease.as_ref();
+        lease.map(|lease| lease.until.saturating_add(skew))
     }
 
     pub(crate) fn conflict(&self) -> StoreErrorKind {
@@ -205,13 +214,12 @@ impl State {
         skew: Millis,
         now: Millis,
     ) -> Decision<(Fence, Millis)> {
-        if let Some(Holder { owner, until }) = &self.lease
-            && until.saturating_add(skew) > now
+        if let Some(Holder { owner, .. }) = &self.lease
+            && let Some(until) = self.leased_until(skew)
+            && until > now
         {
-            return Err(StoreErrorKind::Busy {
-                owner: owner.clone(),
-                until: until.saturating_add(skew),
-            });
+            let owner = owner.clone();
+            return Err(StoreErrorKind::Busy { owner, until });
         }
         let until = now.saturating_add(ttl);
         let mut next = self.clone();

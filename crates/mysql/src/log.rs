@@ -154,19 +154,21 @@ impl ThreadLog for MySqlLog {
         let name = hex(thread.as_str().as_bytes());
         let mut script = Script::default();
         script.add(&format!(
-            "SELECT {},head,base,fence,nonce,status,till FROM fugato_thread \
+            "SELECT {},head,base,fence,nonce,status,till,lease FROM fugato_thread \
              WHERE name={name} AND status IS NOT NULL",
             self.clock().now("seen")
         ));
         self.ask_all(thread, &script, "read the head of", |rows| {
             let head = rows.into_iter().next().map(|mut row| {
+                let now = self.clock().see(row.number()?);
                 Ok(Head {
-                    now: self.clock().see(row.number()?),
+                    now,
                     seq: row.number()?,
                     base: row.number()?,
                     fence: row.number()?,
                     nonce: row.nonce()?,
                     status: row.status()?,
+                    leased_until: row.maybe_number()?.filter(|until| *until > now),
                 })
             });
             head.transpose()

@@ -46,6 +46,7 @@ impl ThreadRow {
             fence: self.fence,
             status: self.status?,
             nonce: self.nonce.unwrap_or_default(),
+            leased_until: Some(self.lease_until).filter(|until| *until > self.now),
             now: self.now,
         })
     }

@@ -188,13 +188,15 @@ impl ThreadLog for RedisLog {
         let ran = self.run(&request, "read the head of").await;
         let head = ran.and_then(|reply| {
             let head = reply.and_then(|mut reply| {
+                let now = self.see(reply.number()?);
                 Ok(Head {
-                    now: self.see(reply.number()?),
+                    now,
                     seq: reply.number()?,
                     base: reply.number()?,
                     fence: reply.number()?,
                     nonce: reply.nonce()?,
                     status: reply.status()?,
+                    leased_until: reply.maybe_number()?.filter(|until| *until > now),
                 })
             });
             found(head, "read the head of")

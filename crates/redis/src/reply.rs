@@ -106,6 +106,13 @@ impl Reply {
         number.map_err(|_| damaged(format_args!("no number but {text:?}")))
     }
 
+    /// Reads a number that may be missing.
+    pub(crate) fn maybe_number<T: FromStr>(&mut self) -> ReadResult<Option<T>> {
+        let text = self.text()?;
+        let number = (!text.is_empty()).then(|| text.parse()).transpose();
+        number.map_err(|_| damaged(format_args!("no number but {text:?}")))
+    }
+
     pub(crate) fn nonce(&mut self) -> ReadResult<u128> {
         let text = self.text()?;
         u128::from_str_radix(&text, 16).map_err(damaged)
@@ -116,9 +123,8 @@ impl Reply {
     }
 
     pub(crate) fn status(&mut self) -> ReadResult<Status> {
-        let (word, till) = (self.text()?, self.text()?);
-        let till = (!till.is_empty()).then(|| till.parse()).transpose();
-        match (word.as_str(), till.map_err(damaged)?) {
+        let word = self.text()?;
+        match (word.as_str(), self.maybe_number()?) {
             ("runnable", None) => Ok(Status::Runnable),
             ("sleeping", Some(until)) => Ok(Status::Sleeping { until }),
             ("waiting", expires) => Ok(Status::Waiting { expires }),

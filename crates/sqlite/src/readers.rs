@@ -82,13 +82,15 @@ impl Readers {
         let row = self.with(|connection| Ok(ThreadRow::by_name(connection, name)?))?;
         Ok(row.and_then(|row| {
             self.clock.at_least(row.time);
+            let now = self.clock.now();
             Some(Head {
                 seq: row.head,
                 base: row.base,
                 fence: row.fence,
                 status: row.status?,
                 nonce: row.nonce?,
-                now: self.clock.now(),
+                leased_until: Some(row.lease_until).filter(|until| *until > now),
+                now,
             })
         }))
     }

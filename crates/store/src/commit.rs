@@ -137,6 +137,9 @@ pub struct Head {
     pub status: Status,
     /// The nonce of the last append.
     pub nonce: u128,
+    /// The time at which the lease ends that somebody holds, in milliseconds of the store's clock;
+    /// none if nobody holds one.
+    pub leased_until: Option<Millis>,
     /// The clock of the store, in milliseconds since the Unix epoch.
     pub now: Millis,
 }

@@ -23,6 +23,8 @@ pub use log::{
     Snapshots, ThreadAdmin, ThreadAdminExt, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
 };
 pub use memory::MemoryLog;
-pub use relocate::{Moved, Route, busy_text, is_move, move_thread};
+pub use relocate::{
+    Absence, Moved, Route, absence, busy_text, is_away, is_departure, is_move, move_thread,
+};
 pub use rows::{KeyReusedError, RowTable, WriteTable, row_changes};
 pub use statement::{Cell, QueryRows, Statement};

@@ -1,23 +1,35 @@
 //! Moving a thread from one store to another.
+use std::fmt;
+
 use fugato_state::{Millis, Seq, ThreadId, iso_8601, say};
 
 use crate::{
     Commit, Expect, Fence, Head, LeaseOutcome, LeaseRequest, Record, Signal, Snapshot, Status,
-    StoreError, StoreErrorKind, ThreadStore,
+    StoreError, StoreErrorKind, ThreadLog, ThreadStore,
 };
 
 /// The beginning of the owner of a thread that is on its way.
 const PREFIX: &str = "move: ";
 /// The text between the two stores in that name.
 const ARROW: &str = " => ";
-/// The time to live of a lease under which nothing is written yet.
+/// The time to live of a lease that ends by itself where the process dies: that of the old store
+/// until the thread has moved, and that of the new one before anything is written.
 const SOON: Millis = 10_000;
-/// The time to live of the lease of a move that has not come to its commit point: a hundred years.
-const MOVING: Millis = 100 * 365 * 24 * 60 * 60 * 1_000;
+/// The time to live of the lease of a copy that is not whole: a hundred years.
+const ARRIVING: Millis = 100 * 365 * 24 * 60 * 60 * 1_000;
 /// The time to live of the lease that stays where a thread was: a thousand years.
-const MOVED: Millis = 10 * MOVING;
-/// The end of a lease from which on the thread has moved; it lies between the two.
+const MOVED: Millis = 10 * ARRIVING;
+/// The end of a lease from which on it does not end by itself.
+const IS_ARRIVING: Millis = 4_000_000_000_000;
+/// The end of a lease from which on the thread has moved.
 const IS_MOVED: Millis = 20_000_000_000_000;
+/// The end of a lease from which on a thread that moved is on its way back. A lease keeps its owner
+/// as long as it lasts, so its end tells which move brings the thread.
+const IS_RETURNING: Millis = 100_000_000_000_000;
+/// The distance of the ends of two moves: more than any request takes.
+const SLOT: Millis = 1_000_000_000;
+/// The number of the ends. Numbers of this size are exact in every store.
+const SLOTS: Millis = 1 << 20;
 /// The number of records that are read at once.
 const PAGE: usize = 256;
 
@@ -38,6 +50,11 @@ impl Route {
         Self { from, to }
     }
 
+    /// Returns the name of the new store.
+    pub fn to(&self) -> &str {
+        &self.to
+    }
+
     /// Reads the owner of a lease; none if it is no move.
     fn of(owner: &str) -> Option<Self> {
         let (from, to) = owner.strip_prefix(PREFIX)?.split_once(ARROW)?;
@@ -49,6 +66,40 @@ impl Route {
     }
 }
 
+/// The part of its way on which a thread is, by the end of the lease of a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It is about to move, and stays if the process dies.
+    Leaving,
+    /// It is not whole.
+    Arriving,
+    /// It is gone.
+    Moved,
+    /// It is gone, and a move brings it back.
+    Returning,
+}
+
+impl Stage {
+    fn of(until: Millis) -> Self {
+        match until {
+            IS_RETURNING.. => Self::Returning,
+            IS_MOVED.. => Self::Moved,
+            IS_ARRIVING.. => Self::Arriving,
+            _ => Self::Leaving,
+        }
+    }
+}
+
+/// Returns the end of the lease under which a move brings a thread back.
+fn end_of_return(owner: &str) -> Millis {
+    // The hash of Fowler, Noll and Vo, which is the same in every program.
+    let hash = owner.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let slot = (hash >> 1).cast_signed() % SLOTS;
+    IS_RETURNING + slot * SLOT + SLOT / 2
+}
+
 /// A thread that lives in another store now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -57,49 +108,109 @@ pub struct Moved {
     pub head: Seq,
 }
 
-/// Tells who holds the lease of a thread: a move is told as one.
-pub fn busy_text(owner: &str, until: Millis) -> String {
-    match Route::of(owner) {
-        Some(Route { from, to }) if until >= IS_MOVED => {
-            say!("it moved from {from} to {to}", "它已从 {from} 移到 {to}")
-        }
-        Some(Route { from, to }) => say!(
-            "it is on its way from {from} to {to}; repeat the move to end it",
-            "它正从 {from} 移到 {to}；再移动一次即可完成"
-        ),
-        None => {
-            let until = iso_8601(until);
-            say!(
-                "{owner} holds its lease until {until}",
-                "{owner} 占用着它，到 {until} 为止"
-            )
-        }
+/// A thread that a store has and cannot run, because a move took it elsewhere or has not brought it
+/// whole. It is displayed as [`busy_text`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Absence {
+    /// The way of the move.
+    pub route: Route,
+    until: Millis,
+}
+
+impl fmt::Display for Absence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&busy_text(&self.route.owner(), self.until))
     }
 }
 
-/// Returns true if the owner of a lease is a move, which no waiting ends.
+/// Tells who holds the lease of a thread: a move is told as one.
+pub fn busy_text(owner: &str, until: Millis) -> String {
+    let Some(Route { from, to }) = Route::of(owner) else {
+        let until = iso_8601(until);
+        return say!(
+            "{owner} holds its lease until {until}",
+            "{owner} 占用着它，到 {until} 为止"
+        );
+    };
+    match Stage::of(until) {
+        Stage::Leaving => say!(
+            "it is moving from {from} to {to}; try again in a moment",
+            "它正从 {from} 移到 {to}；请稍后再试"
+        ),
+        Stage::Arriving => say!(
+            "it is on its way from {from} to {to}; repeat the move to end it",
+            "它正从 {from} 移到 {to}；再移动一次即可完成"
+        ),
+        Stage::Moved => say!("it moved from {from} to {to}", "它已从 {from} 移到 {to}"),
+        Stage::Returning => say!(
+            "it is on its way back to {from}; repeat the move to end it",
+            "它正移回 {from}；再移动一次即可完成"
+        ),
+    }
+}
+
+/// Returns true if the owner of a lease is a move.
 pub fn is_move(owner: &str) -> bool {
     Route::of(owner).is_some()
 }
 
-/// Moves a thread from one store to another, where it goes on with its records, its status, the
-/// nonce of its last commit, and a greater fence than before.
+/// Returns true if a lease is that of a move which no waiting ends: the thread is elsewhere, or not
+/// whole.
+pub fn is_away(owner: &str, until: Millis) -> bool {
+    is_move(owner) && Stage::of(until) != Stage::Leaving
+}
+
+/// Returns true if a request makes a thread leave its store: it is the commit point of a move.
+pub fn is_departure(request: &LeaseRequest) -> bool {
+    matches!(request, LeaseRequest::Renew { ttl: MOVED, .. })
+}
+
+/// Finds where a thread is that a store has and cannot run because of a move; none if the store can
+/// run it, or does not know it. Nothing is changed.
 ///
-/// Nobody runs it on the way: a lease on either side keeps it, for as long as it takes. The last
-/// record is written after the commit point, at which the lease of the old store becomes one for
-/// ever. So at most one of the two stores is its home, wherever the move is killed. Repeating it
-/// with the same [`Route`] ends what was begun, also after the commit point; a thread that has
-/// arrived stays as it is.
+/// # Errors
+/// Those of the store.
+pub async fn absence<L: ThreadLog + ?Sized>(
+    log: &L,
+    thread: &ThreadId,
+) -> Result<Option<Absence>, StoreError> {
+    let head = log.head(thread).await?;
+    let until = head.and_then(|head| head.leased_until);
+    if until.is_none_or(|until| until < IS_ARRIVING) {
+        return Ok(None);
+    }
+    // A lease that lasts so long is granted to nobody else: this only asks for its owner.
+    let owner = "a look".to_owned();
+    let work = Work { thread, owner };
+    match work.acquire(log, SOON).await? {
+        Leased::Held { owner, until } => {
+            Ok(Route::of(&owner).map(|route| Absence { route, until }))
+        }
+        Leased::Granted(fence) => work.release(log, fence).await.map(|()| None),
+    }
+}
+
+/// Moves a thread from one store to another, where it goes on with its records, its status and the
+/// nonce of its last commit. Its fences are those of the new store, which mean nothing in the old one.
+///
+/// The old store runs it until all but its last record is in the new one. Then a lease of seconds
+/// keeps it there, and the commit point makes that a lease for ever. The last record is written
+/// after it, so at most one of the two stores is the thread's home, wherever the move is killed:
+/// before the commit point it goes on in the old store when the lease has ended, and after it the
+/// same [`Route`] ends what was begun, as often as it is repeated. A thread that has arrived stays as
+/// it is.
 ///
 /// The old store keeps the records, to be read or removed. The thread can move back, if it was not
 /// compacted further than they go. Folds but the one that the log begins with stay behind, and so do
-/// documents, which are no part of a log. Times of a thread are those of a store's clock, and the
-/// clock of the new one counts.
+/// documents, which are no part of a log. A signal that nobody received before the commit point is
+/// passed on at the end, and is lost if the move is killed in between. Times of a thread are those
+/// of a store's clock, and the clock of the new one counts.
 ///
 /// # Errors
-/// `NotFound` if there is no such thread; `Busy` while it runs, or after it moved elsewhere;
-/// `Invalid` if the new store has another thread of this name, and then the thread stays. After any
-/// other error nobody runs it until the move is repeated.
+/// `NotFound` if there is no such thread; `Busy` while it runs, while another process moves it, or
+/// after it moved elsewhere; `Invalid` if the new store has another thread of this name, and then the
+/// thread stays.
 pub async fn move_thread<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
     thread: &ThreadId,
     from: &F,
@@ -110,90 +221,35 @@ pub async fn move_thread<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
         thread,
         owner: route.owner(),
     };
-    let Some(end) = from.head(thread).await? else {
-        return Err(work.refuse(StoreErrorKind::NotFound));
+    let seen = work.end(from).await?;
+    let has_moved = seen.leased_until.is_some() && work.has_left(from).await?;
+    // Once it has left, nothing changes there any more.
+    let mut end = work.end(from).await?;
+    let mut fence = seen.fence;
+    let Some(mut copy) = work.arrive((from, to), &end, has_moved).await? else {
+        return Ok(Moved { head: end.seq });
     };
-    let (fence, has_moved) = match work.acquire(from, MOVING).await? {
-        Leased::Granted(fence) => (fence, false),
-        Leased::Held { owner, until } if owner == work.owner => (end.fence, until >= IS_MOVED),
-        Leased::Held { owner, until } => {
-            return Err(work.refuse(StoreErrorKind::Busy { owner, until }));
-        }
-    };
-    // What was written before the lease was granted counts.
-    let end = from.head(thread).await?.unwrap_or(end);
-    let copy = match work.arrive(from, to, &end, has_moved).await {
-        Ok(Some(copy)) => copy,
-        Ok(None) => return Ok(Moved { head: end.seq }),
-        Err(error) => {
-            if !has_moved && matches!(error.kind, StoreErrorKind::Invalid(_)) {
-                work.release(from, fence).await?;
+    work.fill((from, to), &mut copy, &end).await?;
+    if !has_moved {
+        fence = match work.acquire(from, SOON).await? {
+            Leased::Granted(fence) => fence,
+            Leased::Held { owner, until } => {
+                return Err(work.refuse(StoreErrorKind::Busy { owner, until }));
             }
+        };
+        // What came until then.
+        let filled = async {
+            end = work.end(from).await?;
+            work.fill((from, to), &mut copy, &end).await
+        };
+        if let Err(error) = filled.await {
+            // Nobody else knows this fence. If it fails, the lease ends with its time.
+            let _ = work.release(from, fence).await;
             return Err(error);
         }
-    };
-    let mut after = copy.after;
-    let mut base = if after == 0 && end.base > 0 {
-        after = end.base;
-        Some(work.base(from, end.base).await?)
-    } else {
-        None
-    };
-    // All but the last record.
-    while after + 1 < end.seq {
-        let records = work.load(from, after, end.seq - 1).await?;
-        let reached = after + records.len() as Seq;
-        let commit = Commit {
-            expect: Expect {
-                head: after,
-                fence: copy.fence,
-            },
-            // It is nobody's, and the same in every attempt.
-            nonce: reached.into(),
-            records,
-            status: Status::Runnable,
-            base: None,
-        };
-        work.write(to, &mut base, commit).await?;
-        after = reached;
     }
-    let mut signals = vec![];
-    if !has_moved {
-        signals = work.renew(from, fence, MOVED).await?;
-    }
-    if after < end.seq {
-        let commit = Commit {
-            expect: Expect {
-                head: after,
-                fence: copy.fence,
-            },
-            nonce: end.nonce,
-            records: work.load(from, after, end.seq).await?,
-            status: end.status,
-            base: None,
-        };
-        work.write(to, &mut base, commit).await?;
-    } else if let Some(fold) = base.take() {
-        // Nothing is left but the fold. A log does not begin without a record; this one goes with
-        // what is before the fold.
-        let before = Snapshot {
-            seq: fold.seq.saturating_sub(1),
-            body: fold.body.clone(),
-        };
-        let commit = Commit {
-            expect: Expect {
-                head: 0,
-                fence: copy.fence,
-            },
-            nonce: end.nonce,
-            records: vec![Record(vec![])],
-            status: end.status,
-            base: Some(fold.clone()),
-        };
-        to.fork(thread, before, &commit).await?;
-        to.compact(thread, fold).await?;
-    }
-    work.release(to, copy.fence).await?;
+    let signals = work.renew(from, fence, MOVED).await?;
+    work.finish((from, to), copy, &end).await?;
     for signal in signals {
         let thread = thread.clone();
         to.lease(LeaseRequest::Signal { thread, signal }).await?;
@@ -210,8 +266,10 @@ struct Work<'a> {
 /// The copy in the new store, which nobody can run.
 struct Arriving {
     fence: Fence,
-    /// The position up to which it is there.
-    after: Seq,
+    /// The position up to which it is there; 0 if nothing is.
+    there: Seq,
+    /// True if the thread was there before.
+    returns: bool,
 }
 
 enum Leased {
@@ -220,69 +278,198 @@ enum Leased {
 }
 
 impl Work<'_> {
+    /// Returns the end of the thread in the old store.
+    async fn end<F: ThreadStore + ?Sized>(&self, from: &F) -> Result<Head, StoreError> {
+        let end = from.head(self.thread).await?;
+        end.ok_or_else(|| self.refuse(StoreErrorKind::NotFound))
+    }
+
+    /// Returns true if this move is past its commit point. Refuses a thread that somebody holds.
+    async fn has_left<F: ThreadStore + ?Sized>(&self, from: &F) -> Result<bool, StoreError> {
+        match self.acquire(from, SOON).await? {
+            Leased::Granted(fence) => self.release(from, fence).await.map(|()| false),
+            Leased::Held { owner, until }
+                if owner == self.owner && Stage::of(until) == Stage::Moved =>
+            {
+                Ok(true)
+            }
+            Leased::Held { owner, until } => {
+                Err(self.refuse(StoreErrorKind::Busy { owner, until }))
+            }
+        }
+    }
+
     /// Keeps the thread in the new store; none if it has arrived there already.
     async fn arrive<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
         &self,
-        from: &F,
-        to: &T,
+        (from, to): (&F, &T),
         end: &Head,
         has_moved: bool,
     ) -> Result<Option<Arriving>, StoreError> {
-        loop {
-            // If the lease is ours after this look, then this fence is ours or an older one.
-            let before = self.fence(to).await?;
-            let leased = self.acquire(to, SOON).await?;
-            let there = to.head(self.thread).await?;
-            let fence = match (leased, there) {
-                (Leased::Granted(fence), Some(there)) => {
-                    if has_moved && there.base < end.base && end.base == end.seq {
-                        let fold = self.base(from, end.base).await?;
-                        to.compact(self.thread, fold).await?;
-                    }
-                    self.release(to, fence).await?;
-                    if has_moved {
-                        return Ok(None);
-                    }
+        let back = end_of_return(&self.owner);
+        // If the lease is ours after this look, then this fence is ours or an older one.
+        let before = self.fence(to).await?;
+        let leased = self.acquire(to, SOON).await?;
+        let there = to.head(self.thread).await?;
+        let (fence, ttl, there) = match (leased, there) {
+            (Leased::Granted(fence), Some(there)) => {
+                self.release(to, fence).await?;
+                if !has_moved {
                     return Err(self.other(there.seq));
                 }
-                (Leased::Granted(fence), None) if has_moved => {
-                    self.release(to, fence).await?;
-                    return Err(self.refuse(StoreErrorKind::Invalid(say!(
-                        "it moved, and was removed in the new store",
-                        "它已移走，并在新的存储中被删除"
-                    ))));
-                }
-                (Leased::Granted(fence), None) if fence <= end.fence => {
-                    self.release(to, fence).await?;
-                    continue;
-                }
-                (Leased::Granted(fence), None) => fence,
-                (Leased::Held { owner, .. }, _) if owner == self.owner => before,
-                // It was here once, and left: it comes back.
-                (Leased::Held { owner, until }, Some(_))
-                    if is_move(&owner) && until >= IS_MOVED =>
-                {
-                    before
-                }
-                (Leased::Held { .. }, Some(_)) if has_moved => return Ok(None),
-                (Leased::Held { owner, until }, _) => {
-                    return Err(self.refuse(StoreErrorKind::Busy { owner, until }));
-                }
-            };
-            if let Some(there) = &there {
-                self.check_same(from, to, end, there).await?;
+                self.drop_stand_in((from, to), end).await?;
+                return Ok(None);
             }
-            self.renew(to, fence, MOVING).await?;
-            let after = there.map_or(0, |there| there.seq);
-            return Ok(Some(Arriving { fence, after }));
+            (Leased::Granted(fence), None) if has_moved => {
+                self.release(to, fence).await?;
+                return Err(self.refuse(StoreErrorKind::Invalid(say!(
+                    "it moved, and was removed in the new store",
+                    "它已移走，并在新的存储中被删除"
+                ))));
+            }
+            (Leased::Granted(fence), None) => (fence, ARRIVING, None),
+            (Leased::Held { owner, .. }, there) if owner == self.owner => (before, ARRIVING, there),
+            (Leased::Held { owner, until }, Some(there))
+                if is_move(&owner) && until.abs_diff(back) < SLOT.cast_unsigned() / 2 =>
+            {
+                (before, back.saturating_sub(there.now), Some(there))
+            }
+            (Leased::Held { .. }, Some(_)) if has_moved => {
+                self.drop_stand_in((from, to), end).await?;
+                return Ok(None);
+            }
+            // It was here once, and left: it comes back.
+            (Leased::Held { owner, until }, Some(there))
+                if is_move(&owner)
+                    && matches!(Stage::of(until), Stage::Moved | Stage::Returning) =>
+            {
+                (before, back.saturating_sub(there.now), Some(there))
+            }
+            (Leased::Held { owner, until }, _) => {
+                return Err(self.refuse(StoreErrorKind::Busy { owner, until }));
+            }
+        };
+        if let Some(there) = &there {
+            self.check_same((from, to), end, there).await?;
         }
+        self.renew(to, fence, ttl).await?;
+        let there = there.map_or(0, |there| there.seq);
+        Ok(Some(Arriving {
+            fence,
+            there,
+            returns: ttl != ARRIVING,
+        }))
+    }
+
+    /// Returns the position after which records are missing in the new store, with the fold before
+    /// them if nothing is there.
+    async fn missing<F: ThreadStore + ?Sized>(
+        &self,
+        from: &F,
+        copy: &Arriving,
+        end: &Head,
+    ) -> Result<(Seq, Option<Snapshot>), StoreError> {
+        match copy.there {
+            0 if end.base > 0 => Ok((end.base, Some(self.base(from, end.base).await?))),
+            there if there < end.base => Err(self.other(there)),
+            there => Ok((there, None)),
+        }
+    }
+
+    /// Writes all that is missing but the last record.
+    async fn fill<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
+        &self,
+        (from, to): (&F, &T),
+        copy: &mut Arriving,
+        end: &Head,
+    ) -> Result<(), StoreError> {
+        let (mut after, mut base) = self.missing(from, copy, end).await?;
+        while after + 1 < end.seq {
+            let records = self.load(from, after, end.seq - 1).await?;
+            let reached = after + records.len() as Seq;
+            let commit = Commit {
+                expect: Expect {
+                    head: after,
+                    fence: copy.fence,
+                },
+                // It is nobody's, and the same in every attempt.
+                nonce: reached.into(),
+                records,
+                status: Status::Runnable,
+                base: None,
+            };
+            self.write(to, base.take(), commit).await?;
+            (after, copy.there) = (reached, reached);
+        }
+        Ok(())
+    }
+
+    /// Writes the last record, and lets the new store run the thread.
+    async fn finish<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
+        &self,
+        (from, to): (&F, &T),
+        copy: Arriving,
+        end: &Head,
+    ) -> Result<(), StoreError> {
+        let (after, base) = self.missing(from, &copy, end).await?;
+        let commit = Commit {
+            expect: Expect {
+                head: after,
+                fence: copy.fence,
+            },
+            nonce: end.nonce,
+            // A log does not begin without a record; where only the fold is left, this one stands
+            // for what is before it.
+            records: vec![Record(vec![])],
+            status: end.status,
+            base: None,
+        };
+        if after < end.seq {
+            let records = self.load(from, after, end.seq).await?;
+            let commit = Commit { records, ..commit };
+            self.write(to, base, commit).await?;
+        } else if let Some(fold) = base {
+            let before = Snapshot {
+                seq: fold.seq.saturating_sub(1),
+                body: fold.body.clone(),
+            };
+            let base = Some(fold);
+            self.write(to, Some(before), Commit { base, ..commit })
+                .await?;
+        }
+        self.drop_stand_in((from, to), end).await?;
+        self.release(to, copy.fence).await?;
+        // A store that ships tells its copy with the first lease that the thread lives there again.
+        if copy.returns
+            && let Leased::Granted(fence) = self.acquire(to, SOON).await?
+        {
+            self.release(to, fence).await?;
+        }
+        Ok(())
+    }
+
+    /// Drops the record that stands for a fold which is all there is, whoever has the thread by now.
+    async fn drop_stand_in<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
+        &self,
+        (from, to): (&F, &T),
+        end: &Head,
+    ) -> Result<(), StoreError> {
+        if end.base != end.seq {
+            return Ok(());
+        }
+        let there = to.head(self.thread).await?;
+        let is_fold = there.is_some_and(|there| there.base + 1 == end.seq);
+        if !is_fold || to.read(self.thread, end.seq, 1).await? != [(end.seq, Record(vec![]))] {
+            return Ok(());
+        }
+        let fold = self.base(from, end.base).await?;
+        to.compact(self.thread, fold).await
     }
 
     /// Refuses a thread that is not the beginning of the one that moves.
     async fn check_same<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
         &self,
-        from: &F,
-        to: &T,
+        (from, to): (&F, &T),
         end: &Head,
         there: &Head,
     ) -> Result<(), StoreError> {
@@ -306,8 +493,9 @@ impl Work<'_> {
 
     fn other(&self, end: Seq) -> StoreError {
         self.refuse(StoreErrorKind::Invalid(say!(
-            "the new store has a thread of this name, which ends at {end}",
-            "新的存储已有同名对话，到位置 {end} 为止"
+            "the new store has a thread of this name, which ends at {end} and is no beginning of this \
+             one; if a move left it there, delete it there",
+            "新的存储已有同名对话，到位置 {end} 为止，不是它的开头；如果是移动留下的，请在那里删除"
         )))
     }
 
@@ -315,10 +503,10 @@ impl Work<'_> {
     async fn write<T: ThreadStore + ?Sized>(
         &self,
         to: &T,
-        base: &mut Option<Snapshot>,
+        base: Option<Snapshot>,
         mut commit: Commit,
     ) -> Result<(), StoreError> {
-        match base.take() {
+        match base {
             None => to.append(self.thread, &commit).await?,
             Some(fold) => {
                 commit.expect.head = 0;
@@ -388,7 +576,7 @@ impl Work<'_> {
         }
     }
 
-    async fn acquire<T: ThreadStore + ?Sized>(
+    async fn acquire<T: ThreadLog + ?Sized>(
         &self,
         log: &T,
         ttl: Millis,
@@ -427,7 +615,7 @@ impl Work<'_> {
         }
     }
 
-    async fn release<T: ThreadStore + ?Sized>(
+    async fn release<T: ThreadLog + ?Sized>(
         &self,
         log: &T,
         fence: Fence,

@@ -227,6 +227,7 @@ impl ThreadLog for JsonLines {
                 fence: stored.fence,
                 status,
                 nonce,
+                leased_until: stored.held(cabinet.now).map(|(_, until)| *until),
                 now: cabinet.now,
             })
         };

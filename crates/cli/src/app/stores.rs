@@ -16,6 +16,7 @@ use crate::{
     ship,
     store::{self, Store},
     whole::WholeRemoval,
+    without_password,
 };
 
 impl App {
@@ -65,16 +66,20 @@ impl App {
 
     /// Opens the store that the flags name for a command that begins no run. There must be one.
     pub(super) async fn open_existing(&self) -> Result<Resources, BoxError> {
-        let Some(store) = self.stored().await? else {
-            let (name, folder) = (&self.name, self.flags.folder(&self.name));
-            return Err(CliError::new(say!(
-                "there are no conversations in {}; `{name}` begins one",
-                "{} 中没有会话；用 `{name}` 开始一个",
-                folder.display()
-            ))
-            .into());
-        };
-        self.opened(store, true)
+        let store = self.stored().await?;
+        self.opened(store.ok_or_else(|| self.nothing_stored())?, true)
+    }
+
+    /// Returns the error of a command for which there must be a store.
+    pub(super) fn nothing_stored(&self) -> BoxError {
+        let (name, folder) = (&self.name, self.flags.folder(&self.name));
+        let place = self.flags.store.as_deref().map(without_password);
+        let place = place.unwrap_or_else(|| folder.display().to_string());
+        CliError::new(say!(
+            "there are no conversations in {place}; `{name}` begins one",
+            "{place} 中没有会话；用 `{name}` 开始一个"
+        ))
+        .into()
     }
 
     pub(super) async fn stored(&self) -> Result<Option<Store>, BoxError> {

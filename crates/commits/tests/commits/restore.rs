@@ -8,7 +8,8 @@ use fugato_commits::{
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
     AppendResult, Commit, Expect, Fence, Head, InterceptedLog, Lease, LeaseOutcome, LeaseRequest,
-    MemoryLog, Record, Snapshot, Status, StoreError, StoreErrorKind, ThreadAdmin as _, ThreadLog,
+    MemoryLog, Record, Route, Snapshot, Status, StoreError, StoreErrorKind, ThreadAdmin as _,
+    ThreadLog, move_thread,
 };
 use fugato_testkit::log::TestClock;
 
@@ -328,6 +329,78 @@ async fn go_on(world: &World, process: &Process, name: &str) -> Result<(), Store
     let there = there.expect("a thread that can be leased is there");
     let next = commit(there.seq, lease.fence, &["more"], Status::Idle);
     process.append(&thread(name), &next).await.map(|_| ())
+}
+
+#[tokio::test]
+async fn k31_a_thread_that_moves_is_not_restored_from_its_copy() -> Result<(), String> {
+    let (desk, route) = (thread("desk"), Route::new("old", "new"));
+    let requests = at_every_request(async |life| {
+        let old = World::new();
+        let process = told(old.process(&Life::default()).await)?;
+        told(fill(&process).await)?;
+        let target = disk(&old.clock);
+        old.clock.advance(TTL + 1);
+        if let Ok(process) = old.process(&life).await {
+            let mortal = InterceptedLog::new(target.clone(), life.clone());
+            let moved = move_thread(&desk, &process, &mortal, &route).await;
+            holds(moved.is_ok() || life.is_over(), format!("{moved:?}"))?;
+        }
+        // Somebody says that the old store is lost.
+        let elsewhere = old.elsewhere();
+        let restored = elsewhere.restore("desk", &Life::default()).await;
+        let homes = async || {
+            old.clock.advance(TTL + 1);
+            let process = old.process(&Life::default()).await;
+            let is_old = acquire(&told(process)?, "desk").await.is_ok();
+            let mut homes = if is_old { vec!["old"] } else { vec![] };
+            for (name, log) in [("new", &target), ("elsewhere", &elsewhere.disk)] {
+                if head(log, "desk").await.is_some() && acquire(log, "desk").await.is_ok() {
+                    homes.push(name);
+                }
+            }
+            Ok::<_, String>(homes)
+        };
+        let lives = homes().await?;
+        holds(lives.len() <= 1, format!("{lives:?}, {restored:?}"))?;
+        old.clock.advance(TTL + 1);
+        let process = told(old.process(&Life::default()).await)?;
+        let again = move_thread(&desk, &process, &target, &route).await;
+        let expected = if restored.is_ok() { "elsewhere" } else { "new" };
+        let lives = homes().await?;
+        holds(
+            lives == [expected] && again.is_ok() == restored.is_err(),
+            format!("{lives:?}, {restored:?}, {again:?}"),
+        )?;
+        let refused = old.elsewhere().restore("desk", &Life::default()).await;
+        let refused = refused.map_err(|error| error.to_string());
+        let is_told = matches!(&refused, Err(why) if why.contains("it moved to new"));
+        holds(is_told == again.is_ok(), format!("{refused:?}"))
+    })
+    .await?;
+    assert!(requests > 20, "{requests}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k31_a_thread_that_moved_and_came_back_is_restored_from_its_copy() -> Result<(), String> {
+    let (desk, old) = (thread("desk"), World::new());
+    let process = told(old.process(&Life::default()).await)?;
+    told(fill(&process).await)?;
+    old.clock.advance(TTL + 1);
+    let target = disk(&old.clock);
+    let (there, back) = (Route::new("old", "new"), Route::new("new", "old"));
+    told(move_thread(&desk, &process, &target, &there).await)?;
+    let copy = told(old.copy(&Life::default()).await)?;
+    assert_eq!(told(copy.moved_to(&desk).await)?.as_deref(), Some("new"));
+    let lease = told(acquire(&target, "desk").await)?;
+    let next = commit(lease.head, lease.fence, &["more"], Status::Idle);
+    told(target.append(&desk, &next).await)?;
+    told(move_thread(&desk, &target, &process, &back).await)?;
+    assert_eq!(told(copy.moved_to(&desk).await)?, None);
+    let new = old.elsewhere();
+    let restored = told(new.restore("desk", &Life::default()).await)?;
+    assert_eq!(restored.head, lease.head + 1);
+    Ok(())
 }
 
 #[tokio::test]

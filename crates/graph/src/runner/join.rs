@@ -2,7 +2,7 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_state::{State, ThreadId, say};
-use fugato_store::{Lease, is_move};
+use fugato_store::{Lease, is_away};
 use fugato_stream::Hub;
 use tokio::sync::oneshot;
 
@@ -89,7 +89,7 @@ impl<S: State> RunnerInner<S> {
 /// Returns true if another owner has the thread, and will be done with it. A thread that moved to
 /// another store never comes free.
 fn passes(error: &RunError) -> bool {
-    matches!(&error.kind, RunErrorKind::Busy { owner, .. } if !is_move(owner))
+    matches!(&error.kind, RunErrorKind::Busy { owner, until } if !is_away(owner, *until))
 }
 
 /// Returns the reason why answers to a thread of another process are refused.

@@ -2,7 +2,7 @@
 use std::time::Duration;
 
 use fugato_state::{State, ThreadId};
-use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Status, StoreError};
+use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Status, StoreError, is_move};
 
 use super::{Runner, RunnerInner, lock};
 use crate::{RunError, RunErrorKind, control::StopReason, request::Request};
@@ -33,9 +33,10 @@ impl<S: State> Runner<S> {
         };
         match self.spawn(thread, request).await {
             Ok(_) => Ok(()),
-            Err(error) => match error.kind {
+            Err(error) => match &error.kind {
                 RunErrorKind::Cancelled { .. } => Ok(()),
-                RunErrorKind::Busy { .. } => {
+                // Nobody would receive the signal of a thread that moves.
+                RunErrorKind::Busy { owner, .. } if !is_move(owner) => {
                     self.shop.signal(thread, by, why).await?;
                     self.shop.unsignal(thread).await
                 }

@@ -364,6 +364,10 @@ async fn k31_a_request_does_not_wait_for_a_thread_that_moved() -> Result<(), Box
     let refused = tokio::time::timeout(Duration::from_secs(5), asked).await?;
     let refused = refused.expect_err("it lives there").to_string();
     assert!(refused.contains("it moved from here to there"), "{refused}");
+    // A signal would reach nobody.
+    let cancelled = runner.cancel(&thread(), "Ada", "no time").await;
+    let kind = cancelled.map_err(|error| error.kind);
+    assert!(matches!(kind, Err(RunErrorKind::Busy { .. })), "{kind:?}");
     Ok(())
 }
 

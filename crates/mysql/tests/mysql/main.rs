@@ -5,4 +5,5 @@ mod conformance;
 mod durability;
 mod exact;
 mod kernel;
+mod moved;
 mod refusing;

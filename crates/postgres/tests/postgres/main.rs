@@ -3,6 +3,7 @@ mod conformance;
 mod docs;
 mod fixture;
 mod kernel;
+mod moved;
 mod opening;
 mod schemas;
 mod server;

@@ -6,4 +6,5 @@ mod durability;
 mod exact;
 mod keeping;
 mod kernel;
+mod moved;
 mod refusing;

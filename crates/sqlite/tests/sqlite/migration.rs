@@ -77,6 +77,7 @@ async fn threads_of_version_1_go_on() -> Outcome {
             expires: Some(THEN + 9_000),
         },
         nonce: 103,
+        leased_until: None,
         now: THEN,
     };
     assert_eq!(log.head(&desk).await?, Some(end));

@@ -134,6 +134,7 @@ impl Thread {
             fence: self.fence,
             status,
             nonce: self.nonce,
+            leased_until: self.holder(now).map(|(_, until)| *until),
             now,
         })
     }

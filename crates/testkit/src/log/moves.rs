@@ -9,14 +9,16 @@ use std::{
 
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Commit, Expect, Fence, Head, Intercept, InterceptedLog, LeaseOutcome, LeaseRequest, Moved,
-    Record, Route, Signal, Snapshot, Status, StoreCall, StoreError, StoreErrorKind, ThreadStore,
-    move_thread,
+    Commit, Expect, Fence, Head, Intercept, InterceptedLog, LeaseOutcome, LeaseRequest, MemoryLog,
+    Moved, Record, Route, Signal, Snapshot, Status, StoreCall, StoreError, StoreErrorKind,
+    ThreadStore, absence, move_thread,
 };
 
-use super::{Failure, Verdict, failure::same};
+use super::{Failure, TestClock, Verdict, failure::same};
+use crate::share;
 
-/// The time for which a process holds a thread here, in milliseconds.
+/// The time for which a process holds a thread here, in milliseconds; more than a move keeps one
+/// that it has not moved.
 const TTL: i64 = 60_000;
 /// Some day in 2033, at which a thread sleeps.
 const LATER: i64 = 2_000_000_000_000;
@@ -70,112 +72,236 @@ enum Kind {
 }
 
 /// Moves threads from one store to another and back, killed at every request in turn: at most one of
-/// the two can run a thread, and after the move is repeated exactly one, with all its records.
+/// the two can run a thread, and after the move is repeated exactly one, with all its records. A
+/// thread that did not move goes on where it was. A move that is repeated late, when its thread has
+/// gone on to a third store or comes back from there, makes no second home.
+///
+/// Both stores read the time from `clock`.
 pub async fn moves_leave_one_home(
     from: &Arc<dyn ThreadStore>,
     to: &Arc<dyn ThreadStore>,
+    clock: &TestClock,
 ) -> Verdict {
     for kind in [Kind::Short, Kind::Long, Kind::Compacted, Kind::Folded] {
-        for last in 0.. {
-            let mut died = false;
-            for carried_out in [false, true] {
-                let name = format!("{kind:?} {last} {carried_out}");
-                let thread =
-                    ThreadId::new(&name).map_err(|error| Failure::new(error.to_string()))?;
-                let mortal = Arc::new(Mortal {
-                    requests: AtomicUsize::new(0),
-                    last,
-                    carried_out,
-                });
-                let trial = Trial {
-                    thread: &thread,
-                    from,
-                    to,
-                    mortal: &mortal,
-                };
-                trial
-                    .run(kind)
-                    .await
-                    .map_err(|why| Failure::new(format!("{name}: {why}")))?;
-                died |= mortal.is_dead();
+        at_every_request(kind, async |thread, kill| {
+            let trial = Trial::new((thread, clock), kill);
+            fill(from, thread, kind).await?;
+            let there = trial.way((from, to), &Route::new("old", "new")).await?;
+            go_on(to, thread).await?;
+            // It comes back, and is killed again.
+            let trial = Trial::new((thread, clock), kill);
+            let back = trial.way((to, from), &Route::new("new", "old")).await?;
+            Ok(there || back)
+        })
+        .await?;
+    }
+    let (time, third) = (clock.clone(), Route::new("new", "third"));
+    let beyond: Arc<dyn ThreadStore> = Arc::new(MemoryLog::with_clock(move || time.now()));
+    for kind in [Kind::Short, Kind::Folded] {
+        at_every_request(kind, async |thread, kill| {
+            let thread = &name(&format!("{thread} beyond"))?;
+            fill(from, thread, kind).await?;
+            let first = Route::new("old", "new");
+            move_thread(thread, from, to, &first).await?;
+            move_thread(thread, to, &beyond, &third).await?;
+            let stores = [from, to, &beyond];
+            move_thread(thread, from, to, &first).await?;
+            same("its homes", homes(stores, thread).await?, vec![2])?;
+            let back = Route::new("third", "new");
+            let mortal = Arc::new(kill.mortal());
+            let killed = |log: &Arc<dyn ThreadStore>| mortal_log(log, &mortal);
+            let _ = move_thread(thread, &killed(&beyond), &killed(to), &back).await;
+            for pause in [0, TTL] {
+                clock.advance(pause);
+                let late = move_thread(thread, from, to, &first).await;
+                let homes = homes(stores, thread).await?;
+                ensure(
+                    homes.len() <= 1,
+                    format!("{homes:?} run it, after {late:?}"),
+                )?;
             }
-            if !died {
-                ensure(last > 8, "a move has more requests")?;
-                break;
-            }
-        }
+            move_thread(thread, &beyond, to, &back).await?;
+            same("its homes", homes(stores, thread).await?, vec![1])?;
+            Ok(mortal.is_dead())
+        })
+        .await?;
     }
     refuses(from, to).await
 }
 
-struct Trial<'a> {
-    thread: &'a ThreadId,
-    from: &'a Arc<dyn ThreadStore>,
-    to: &'a Arc<dyn ThreadStore>,
-    mortal: &'a Arc<Mortal>,
+/// The request at which a process dies, before or after the store has carried it out, and whether
+/// the thread goes on before the move is repeated.
+#[derive(Debug, Clone, Copy)]
+struct Kill {
+    last: usize,
+    carried_out: bool,
+    goes_on: bool,
 }
 
-impl Trial<'_> {
-    async fn run(&self, kind: Kind) -> Verdict {
-        let (thread, from, to) = (self.thread, self.from, self.to);
-        fill(from, thread, kind).await?;
-        let before = seen(from, thread).await?;
-        let (there, back) = (Route::new("old", "new"), Route::new("new", "old"));
-        let mortal =
-            |log: &Arc<dyn ThreadStore>| InterceptedLog::new(log.clone(), self.mortal.clone());
-        let killed = move_thread(thread, &mortal(from), &mortal(to), &there).await;
+impl Kill {
+    fn mortal(self) -> Mortal {
+        Mortal {
+            requests: AtomicUsize::new(0),
+            last: self.last,
+            carried_out: self.carried_out,
+        }
+    }
+}
+
+/// Runs a trial, which returns true if its process died, for each request of it, or a
+/// [share](share()) of them.
+async fn at_every_request(
+    kind: Kind,
+    trial: impl AsyncFn(&ThreadId, Kill) -> Result<bool, Failure>,
+) -> Verdict {
+    for last in (kind as usize % share()..).step_by(share()) {
+        let mut died = false;
+        for (carried_out, goes_on) in [(false, false), (true, false), (false, true), (true, true)] {
+            let kill = Kill {
+                last,
+                carried_out,
+                goes_on,
+            };
+            let thread = name(&format!("{kind:?} {last} {carried_out} {goes_on}"))?;
+            let ran = trial(&thread, kill).await;
+            died |= ran.map_err(|why| Failure::new(format!("{thread}: {why}")))?;
+        }
+        if !died {
+            return ensure(last > 8, "a move has more requests");
+        }
+    }
+    Ok(())
+}
+
+fn name(of: &str) -> Result<ThreadId, Failure> {
+    ThreadId::new(of).map_err(|error| Failure::new(error.to_string()))
+}
+
+type MortalLog = InterceptedLog<Arc<dyn ThreadStore>, Arc<Mortal>>;
+
+fn mortal_log(log: &Arc<dyn ThreadStore>, mortal: &Arc<Mortal>) -> MortalLog {
+    InterceptedLog::new(log.clone(), mortal.clone())
+}
+
+struct Trial<'a> {
+    thread: &'a ThreadId,
+    clock: &'a TestClock,
+    kill: Kill,
+    mortal: Arc<Mortal>,
+}
+
+impl<'a> Trial<'a> {
+    fn new((thread, clock): (&'a ThreadId, &'a TestClock), kill: Kill) -> Self {
+        let mortal = Arc::new(kill.mortal());
+        Self {
+            thread,
+            clock,
+            kill,
+            mortal,
+        }
+    }
+
+    /// Moves the thread in a process that dies, and repeats the move. Returns true if it died.
+    async fn way(
+        &self,
+        (from, to): (&Arc<dyn ThreadStore>, &Arc<dyn ThreadStore>),
+        route: &Route,
+    ) -> Result<bool, Failure> {
+        let (thread, mortal) = (self.thread, &self.mortal);
+        let mut before = seen(from, thread).await?;
+        let (old, new) = (mortal_log(from, mortal), mortal_log(to, mortal));
+        let killed = move_thread(thread, &old, &new, route).await;
         ensure(
-            killed.is_ok() || self.mortal.is_dead(),
+            killed.is_ok() || mortal.is_dead(),
             format!("the move, not killed: {killed:?}"),
         )?;
         // At most one runs, and what runs is whole.
-        let lives = self.homes().await?;
-        match lives {
-            (true, true) => return Err(Failure::new("both stores run the thread")),
-            (true, false) => same("at home", seen(from, thread).await?, before.clone())?,
-            (false, true) => {
-                let mut now = seen(to, thread).await?;
-                // What stands for the fold alone goes when the move is repeated.
-                now.1.retain(|(seq, _)| *seq > before.0.base);
-                now.0.base = before.0.base;
-                same("moved", now, before.clone())?;
-            }
-            (false, false) => ensure(killed.is_err(), "no store runs a thread that moved")?,
+        let lives = homes([from, to], thread).await?;
+        let has_moved = self.look((from, to), &lives, &before).await?;
+        ensure(
+            has_moved || killed.is_err(),
+            "no store runs a thread that moved",
+        )?;
+        // What keeps a thread that has not moved ends with the process.
+        self.clock.advance(TTL);
+        let later = homes([from, to], thread).await?;
+        let has_left = absence(&**from, thread).await?.is_some();
+        same("the old store runs it", later.contains(&0), !has_left)?;
+        self.look((from, to), &later, &before).await?;
+        let mut held = None;
+        if self.kill.goes_on && !has_left {
+            go_on(from, thread).await?;
+            before = seen(from, thread).await?;
+        } else if self.kill.goes_on && later == [1] {
+            held = Some(acquire(to, thread).await?);
         }
         for attempt in ["again", "once more"] {
-            let moved: Moved = move_thread(thread, from, to, &there).await?;
+            let moved: Moved = move_thread(thread, from, to, route).await?;
             same(attempt, moved.head, before.0.seq)?;
-            same("its homes", self.homes().await?, (false, true))?;
-            same("what moved", seen(to, thread).await?, before.clone())?;
+            if let Some(fence) = held.take() {
+                let thread = thread.clone();
+                to.lease(LeaseRequest::Release { thread, fence }).await?;
+            }
+            same("its homes", homes([from, to], thread).await?, vec![1])?;
+            let arrived = seen(to, thread).await?;
+            // What stood for a fold that is all there is.
+            let stands = arrived.1.iter().any(|(_, record)| record.0.is_empty());
+            ensure(!stands, "a record is left that the old store has not")?;
+            is_whole(arrived, &before)?;
         }
-        // It goes on there, and comes back.
-        go_on(to, thread).await?;
-        let after = seen(to, thread).await?;
-        move_thread(thread, to, from, &back).await?;
-        same("its homes", self.homes().await?, (true, false))?;
-        let mut came = seen(from, thread).await?;
-        // What was folded there is a record here.
-        came.1.retain(|(seq, _)| *seq > after.0.base);
-        same(
-            "what came back",
-            (came.0.seq, came.0.nonce, came.1),
-            (after.0.seq, after.0.nonce, after.1),
-        )?;
-        Ok(())
+        Ok(mortal.is_dead())
     }
 
-    /// Returns the stores that let a process run the thread.
-    async fn homes(&self) -> Result<(bool, bool), Failure> {
-        Ok((
-            runs(self.from, self.thread).await?,
-            runs(self.to, self.thread).await?,
-        ))
+    /// Checks what can be run, and returns true if the new store runs it.
+    async fn look(
+        &self,
+        (from, to): (&Arc<dyn ThreadStore>, &Arc<dyn ThreadStore>),
+        lives: &[usize],
+        before: &Seen,
+    ) -> Result<bool, Failure> {
+        let thread = self.thread;
+        match lives {
+            [] => {}
+            [0] => same("at home", seen(from, thread).await?, before.clone())?,
+            [1] => {
+                is_whole(seen(to, thread).await?, before)?;
+                let left = absence(&**from, thread).await?;
+                let left = left.map(|it| it.to_string()).unwrap_or_default();
+                ensure(left.contains("moved from"), format!("it is said: {left:?}"))?;
+            }
+            both => return Err(Failure::new(format!("{both:?} run the thread"))),
+        }
+        Ok(lives == [1])
     }
+}
+
+/// A head without what is the store's own, and the records.
+type Seen = (Head, Vec<(Seq, Record)>);
+
+/// Checks that everything has arrived. Where it was before, a store may have more of the beginning.
+fn is_whole(mut now: Seen, before: &Seen) -> Verdict {
+    now.1.retain(|(seq, _)| *seq > before.0.base);
+    now.0.base = before.0.base;
+    same("what moved", now, before.clone())
+}
+
+/// Returns the stores that let a process run the thread, by their places.
+async fn homes<const N: usize>(
+    stores: [&Arc<dyn ThreadStore>; N],
+    thread: &ThreadId,
+) -> Result<Vec<usize>, Failure> {
+    let mut homes = vec![];
+    for (place, store) in stores.into_iter().enumerate() {
+        if runs(store, thread).await? {
+            homes.push(place);
+        }
+    }
+    Ok(homes)
 }
 
 /// A thread of another history is never touched, and nothing moves that runs or is not there.
 async fn refuses(from: &(impl ThreadStore + ?Sized), to: &(impl ThreadStore + ?Sized)) -> Verdict {
-    let thread = ThreadId::new("two").map_err(|error| Failure::new(error.to_string()))?;
+    let thread = name("two")?;
     let route = Route::new("old", "new");
     let kind = async || {
         let refused = move_thread(&thread, from, to, &route).await;
@@ -203,7 +329,7 @@ async fn refuses(from: &(impl ThreadStore + ?Sized), to: &(impl ThreadStore + ?S
 }
 
 async fn fill(log: &(impl ThreadStore + ?Sized), thread: &ThreadId, kind: Kind) -> Verdict {
-    let many: Vec<_> = (0..600).map(|n| n.to_string()).collect();
+    let many: Vec<_> = (0..300).map(|n| n.to_string()).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     let fold = |seq| Snapshot {
         seq,
@@ -298,15 +424,13 @@ async fn runs(log: &(impl ThreadStore + ?Sized), thread: &ThreadId) -> Result<bo
 }
 
 /// Returns the head of a thread without what is the store's own, and its records.
-async fn seen(
-    log: &(impl ThreadStore + ?Sized),
-    thread: &ThreadId,
-) -> Result<(Head, Vec<(Seq, Record)>), Failure> {
+async fn seen(log: &(impl ThreadStore + ?Sized), thread: &ThreadId) -> Result<Seen, Failure> {
     let head = log.head(thread).await?;
     let head = head.ok_or_else(|| Failure::new("the thread is not there"))?;
     let records = log.read(thread, head.base + 1, 10_000).await?;
     let own = Head {
         fence: 0,
+        leased_until: None,
         now: 0,
         ..head
     };

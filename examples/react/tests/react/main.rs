@@ -13,6 +13,7 @@ mod kept;
 mod language;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod moved;
 mod people;
 mod rows;
 mod scenario;

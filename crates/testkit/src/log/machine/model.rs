@@ -103,6 +103,7 @@ impl Model {
             fence,
             status,
             nonce,
+            leased_until: Some(thread.until).filter(|until| *until > self.now),
             now: self.now,
         })
     }
