@@ -134,7 +134,7 @@ impl Service {
         let server = servers::Restate::start()?;
         let runtime = Runtime::new().expect("the system has threads");
         let threads = Arc::new(Threads::default());
-        // Every step is a drive of its own.
+        // Drives yield as soon as they can.
         let options = RestateOptions::new(server.server().url())
             .limit(Duration::ZERO)
             .sweep(Duration::from_millis(20));

@@ -16,7 +16,7 @@ use fugato_testkit::{
 };
 use futures::{StreamExt as _, stream};
 
-/// An engine that drives every step by itself.
+/// An engine whose drives yield as soon as they can.
 #[derive(Default)]
 struct Placed {
     /// True if it was given a thread.
