@@ -28,7 +28,13 @@ pub fn terms(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the terms of a query, sorted and without repetitions.
+/// The words of questions, which every text may hold that answers another one.
+const QUESTION_WORDS: &str = "a about an and any anything are at can could did do does for had have how i in is it me my of \
+    on or our s t tell the there to was were what whats when where which who whose why will with you your \
+    什么 多少 怎么 怎样 哪里 哪个 哪些 是谁 为什 我的 你的 是什 么时 时候 是多 是哪 叫什";
+
+/// Returns the terms of a query, sorted and without repetitions. The words of a question are left out,
+/// unless there are no others: "when is my lunch?" looks for lunch.
 pub fn sought(query: &str) -> Vec<QueryTerm> {
     let mut found = vec![];
     each_run(query, |unspaced, run| match run {
@@ -38,6 +44,13 @@ pub fn sought(query: &str) -> Vec<QueryTerm> {
     });
     found.sort();
     found.dedup();
+    let asks = |term: &QueryTerm| match term {
+        QueryTerm::Term(term) => QUESTION_WORDS.split_whitespace().any(|word| word == term),
+        QueryTerm::Beginning(_) => false,
+    };
+    if !found.iter().all(asks) {
+        found.retain(|term| !asks(term));
+    }
     found
 }
 
@@ -116,5 +129,17 @@ mod tests {
             ]
         );
         assert_eq!(sought("… !"), []);
+    }
+
+    #[test]
+    fn the_words_of_a_question_are_not_looked_for() {
+        let term = |text: &str| QueryTerm::Term(text.into());
+        assert_eq!(
+            sought("When is my sister's birthday?"),
+            [term("birthday"), term("sister")]
+        );
+        assert_eq!(sought("房租是什么"), [term("房租"), term("租是")]);
+        // Where there is nothing else, they are what is looked for.
+        assert_eq!(sought("the who"), [term("the"), term("who")]);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 /// Words of a request that do not describe its subject. Of words with the same beginning the
 /// longest comes first.
 const NOISE_ZH: &str = "帮我找出 帮我找一下 帮我找 帮我查 帮我搜 找一下 查一下 搜一下 列出文件 还记得 记得 上个月 这个月 \
-    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出来 找出 一下 那个 那份 我的";
+    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出来 找出 一下 那个 那份 我的 有关 相关 关于 文件夹 文件 文档";
 const NOISE_EN: &str = "a about all and any at can could did do document documents file files find for from google have i in \
     internet is it know last list look me month my of on out please remember search show some that the this to today up was \
     web week were what when where who with written wrote yesterday you";
@@ -18,6 +18,12 @@ pub fn keywords(text: &str) -> Vec<String> {
     // What is to be found may stand before the verb: 把三月的照片找出来.
     if let Some(object) = rest.strip_prefix('把').filter(|rest| rest.contains('找')) {
         rest = object.to_owned();
+    }
+    // 和计划有关: the word before the subject says nothing either.
+    if let Some((before, about)) = rest.split_once(['和', '跟', '与', '同'])
+        && ["有关", "相关"].iter().any(|word| about.contains(word))
+    {
+        rest = format!("{before} {about}");
     }
     for noise in NOISE_ZH.split_whitespace() {
         rest = rest.replace(noise, " ");
@@ -111,6 +117,8 @@ mod tests {
             ("Find the plan.", "plan"),
             ("小王的申请表的附件", "小王 申请表 附件"),
             ("你好", "好"),
+            ("找一下和计划有关的文件", "计划"),
+            ("与和平条约相关的文档", "和平条约"),
             ("…", ""),
         ] {
             assert_eq!(keywords(text).join(" "), about, "{text}");

@@ -41,7 +41,7 @@ pub use normal::normalize;
 pub use number::{digit, number};
 pub use numeral::numerals;
 pub use order::{Limit, OrderTerms};
-pub use schedule::{CronSchedule, untimed};
+pub use schedule::{CronSchedule, ScheduleError, untimed};
 pub use spelling::{edit_distance, respell, stem};
 pub use time::{ClockTime, Time, clock_time};
 pub use time_reference::{Recurrence, TimeReference};

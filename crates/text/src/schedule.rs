@@ -1,7 +1,10 @@
 //! Times as people say them, converted to cron expressions.
 use jiff::{SignedDuration, Span, Zoned, civil::Date};
 
-use crate::{DateDirection, Recurrence, Time, TimeReference, dates};
+use crate::{
+    DateDirection, Recurrence, Time, TimeReference, dates, is_chinese, numerals,
+    time::leaves_half_open, time_reference::UnclearTime,
+};
 
 /// A schedule as a cron expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,27 +16,152 @@ pub struct CronSchedule {
     pub once: bool,
 }
 
+/// The reason why a text names no schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// It names neither a day nor a time.
+    NoTime,
+    /// It names a day, and no time of the day.
+    NoHour,
+    /// It names another time beside the first, in these words.
+    SeveralTimes(String),
+    /// The time has passed.
+    Past,
+    /// These words about a time are not understood.
+    Unclear(String),
+}
+
 impl CronSchedule {
-    /// Returns the schedule that a text names at the time `now`: every day or on certain days, today,
-    /// tomorrow, on a date or after a while. `None` if there is none, or if a part is not understood.
-    pub fn of(text: &str, now: &Zoned) -> Option<Self> {
-        let text = &narrow(text);
-        let Some(reference) = TimeReference::of(text) else {
-            return dated(text, now);
+    /// Returns the schedule that a text names at the time `now`: every day or on certain days, every
+    /// few hours, today, tomorrow, on a date or after a while.
+    pub fn of(text: &str, now: &Zoned) -> Result<Self, ScheduleError> {
+        let plain = &narrow(text);
+        let unread = match TimeReference::read(plain) {
+            Ok(Some(reference)) => return Self::at(&reference, plain, now),
+            Ok(None) => None,
+            Err(unclear) => Some(unclear),
         };
+        match dated(plain, now) {
+            Some(due) => due,
+            None => Err(match unread {
+                Some(unclear) => named(unclear, text),
+                None => missing(plain, text, now),
+            }),
+        }
+    }
+
+    /// Returns this schedule, which is due next at `due`, at another time that a text names: a time of
+    /// the day keeps the days, and a day keeps the time of the day.
+    ///
+    /// ```
+    /// use fugato_text::CronSchedule;
+    ///
+    /// let now = "2026-03-02T12:00[UTC]".parse()?;
+    /// let due = "2026-03-03T17:00[UTC]".parse()?;
+    /// let call = CronSchedule::of("tomorrow at 5pm", &now).unwrap();
+    /// let moved = |text| call.moved(&due, text, &now).unwrap().expression;
+    /// assert_eq!(moved("6"), "0 0 18 3 3 * 2026");
+    /// assert_eq!(moved("周五"), "0 0 17 6 3 * 2026");
+    /// # Ok::<(), jiff::Error>(())
+    /// ```
+    pub fn moved(&self, due: &Zoned, text: &str, now: &Zoned) -> Result<Self, ScheduleError> {
+        let plain = &narrow(&format!("at {}", text.trim())).to_lowercase();
+        let found = dates(plain, now.date(), DateDirection::Ahead);
+        let unclear = || ScheduleError::Unclear(text.to_owned());
+        let ahead = |date, time| {
+            let then = at(date, time, now).ok_or_else(unclear)?;
+            (then > *now).then(|| on(&then)).ok_or(ScheduleError::Past)
+        };
+        match TimeReference::read(plain) {
+            Ok(Some(TimeReference::Once(None, mut time))) if found.dates.is_empty() => {
+                let apart = |hour: i8| (hour - due.hour()).abs();
+                if leaves_half_open(plain) && apart(time.hour + 12) < apart(time.hour) {
+                    time.hour += 12;
+                }
+                if self.once {
+                    return ahead(due.date(), time);
+                }
+                let fields: Vec<&str> = self.expression.split(' ').collect();
+                match *fields {
+                    [minute, hour, day, month, week] if !time.next_day => {
+                        let is_plain = |it: &str| it.bytes().all(|byte| byte.is_ascii_digit());
+                        let is_daily = is_plain(minute) && is_plain(hour);
+                        let (minute, hour) = (time.minute, time.hour);
+                        let expression = format!("{minute} {hour} {day} {month} {week}");
+                        let once = false;
+                        is_daily
+                            .then_some(Self { expression, once })
+                            .ok_or_else(unclear)
+                    }
+                    _ => Err(unclear()),
+                }
+            }
+            _ => match (Self::of(plain, now), found.dates.as_slice()) {
+                (Err(ScheduleError::NoHour), [date]) if self.once => {
+                    ahead(*date, Time::new(due.hour(), due.minute()))
+                }
+                (Err(error), _) => Err(error),
+                // One time is no change of a repeated one.
+                (Ok(moved), _) if moved.once && !self.once => Err(unclear()),
+                (Ok(moved), _) => Ok(moved),
+            },
+        }
+    }
+
+    /// Returns the schedule of a time in a text.
+    fn at(reference: &TimeReference, text: &str, now: &Zoned) -> Result<Self, ScheduleError> {
         match reference {
             TimeReference::In(seconds) => {
-                let wait = SignedDuration::from_secs(seconds);
-                Some(on(&now.checked_add(wait).ok()?))
+                let wait = SignedDuration::from_secs(*seconds);
+                let then = now.checked_add(wait);
+                let then = then.map_err(|_| ScheduleError::Unclear(text.to_owned()))?;
+                Ok(on(&then))
             }
             // Cron cannot express midnight at the end of a day of the week or month.
-            TimeReference::Again(days, time) if time.next_day && days != Recurrence::Daily => None,
-            TimeReference::Again(days, time) => Some(Self {
-                expression: format!("{} {} {}", time.minute, time.hour, fields(&days)),
+            TimeReference::Again(days, time) if time.next_day && *days != Recurrence::Daily => {
+                Err(ScheduleError::Unclear(text.to_owned()))
+            }
+            TimeReference::Again(days, time) => Ok(Self {
+                expression: format!("{} {} {}", time.minute, time.hour, fields(days)),
                 once: false,
             }),
-            TimeReference::Once(day, time) => once(day, time, now),
+            TimeReference::Every(minutes) => Ok(Self {
+                expression: match minutes {
+                    1 => "* * * * *".to_owned(),
+                    2..60 => format!("*/{minutes} * * * *"),
+                    60 => "0 * * * *".to_owned(),
+                    _ => format!("0 */{} * * *", minutes / 60),
+                },
+                once: false,
+            }),
+            TimeReference::Once(day, time) => once(*day, *time, now).ok_or(ScheduleError::Past),
         }
+    }
+}
+
+/// Returns the error for words that are not understood, as they stand in the text.
+fn named(unclear: UnclearTime, text: &str) -> ScheduleError {
+    let at = text.to_lowercase().find(&unclear.part);
+    let said = at.and_then(|at| text.get(at..at + unclear.part.len()));
+    let same = said.filter(|said| said.to_lowercase() == unclear.part);
+    let part = same.map_or_else(|| unclear.part.clone(), str::to_owned);
+    if unclear.is_another {
+        ScheduleError::SeveralTimes(part)
+    } else {
+        ScheduleError::Unclear(part)
+    }
+}
+
+/// Returns the error for a text without a time of the day.
+fn missing(plain: &str, text: &str, now: &Zoned) -> ScheduleError {
+    let found = dates(plain, now.date(), DateDirection::Ahead);
+    match (TimeReference::repeats(&found.rest), found.dates.as_slice()) {
+        (Err(unclear), _) => named(unclear, text),
+        (Ok(false), []) => ScheduleError::NoTime,
+        (Ok(false), [day]) if *day < now.date() => ScheduleError::Past,
+        (Ok(true), []) | (Ok(false), [_]) => ScheduleError::NoHour,
+        _ => ScheduleError::SeveralTimes(text.to_owned()),
     }
 }
 
@@ -56,11 +184,11 @@ pub fn untimed<'t>(text: &'t str, now: &Zoned) -> &'t str {
     let (Ok(now), true) = (now.start_of_day(), text.chars().count() <= LONGEST) else {
         return text;
     };
-    let Some(whole) = CronSchedule::of(text, &now) else {
+    let Ok(whole) = CronSchedule::of(text, &now) else {
         return text;
     };
     let is_same = |part: Option<&str>| {
-        part.is_some_and(|part| CronSchedule::of(part, &now).as_ref() == Some(&whole))
+        part.is_some_and(|part| CronSchedule::of(part, &now).as_ref() == Ok(&whole))
     };
     // The shortest part that names the same time.
     let starts = || text.char_indices().map(|(at, _)| at);
@@ -83,16 +211,43 @@ pub fn untimed<'t>(text: &'t str, now: &Zoned) -> &'t str {
     for word in ["分", "整", "钟", "左右"] {
         behind = behind.strip_prefix(word).unwrap_or(behind);
     }
-    let (before, mut behind) = (before.trim_matches(mark), behind.trim_matches(mark));
-    for word in ["to ", "that "] {
-        behind = behind.strip_prefix(word).unwrap_or(behind);
-    }
+    let (before, behind) = (before.trim_matches(mark), behind.trim_matches(mark));
     match (before, behind) {
-        ("", "") => text,
-        ("", behind) => behind,
+        // The day may stand before what is to be done, and the time of the day behind it.
+        ("", "") => behind_day(text, &now).unwrap_or(text),
+        ("", behind) => plain_task(behind),
         (before, "") => before,
         _ => text,
     }
+}
+
+/// Returns what is to be done without the word before it: "to call Anna", "about the dentist".
+fn plain_task(text: &str) -> &str {
+    let words = ["to ", "that ", "about ", "of "];
+    let mut words = words.iter().filter_map(|word| text.strip_prefix(word));
+    words.next().unwrap_or(text)
+}
+
+/// Returns what is to be done between the day at the beginning of a text and the time of the day at
+/// its end.
+fn behind_day<'t>(text: &'t str, now: &Zoned) -> Option<&'t str> {
+    let lower = text.to_ascii_lowercase();
+    let names_day = |end: &usize| {
+        let Some((head, rest)) = lower.split_at_checked(*end) else {
+            return false;
+        };
+        let found = dates(head, now.date(), DateDirection::Ahead);
+        let alone = matches!(found.rest.trim(), "" | "on" | "on the");
+        let ends = !rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+        found.dates.len() == 1 && alone && ends
+    };
+    let ends = text.char_indices().map(|(at, _)| at);
+    let end = ends.take_while(|end| *end <= 40).filter(names_day).last()?;
+    let mark = |c: char| c.is_whitespace() || "，,。.；;、：:".contains(c);
+    let rest = text.get(end..)?.trim_matches(mark);
+    CronSchedule::of(rest, now).ok()?;
+    let task = plain_task(untimed(rest, now));
+    (task != plain_task(rest)).then_some(task)
 }
 
 /// Returns the cron fields for the days of the month, the months and the days of the week.
@@ -110,40 +265,90 @@ fn fields(days: &Recurrence) -> String {
     }
 }
 
-/// Returns a text with numbers in half width, and with noon as a time of the clock.
+/// Returns a text with numbers in half width, and with noon and half past nine as times of the clock.
 fn narrow(text: &str) -> String {
     let digit = |c: char| match c {
         '０'..='９' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
         c => c,
     };
     let text: String = text.chars().map(digit).collect();
-    hours(&text.replace("at noon", "at 12:00"))
+    // In Chinese a digit may begin the next word, as in 8点一起吃饭.
+    let text = if is_chinese(&text) {
+        text
+    } else {
+        numerals(&text)
+    };
+    hours(&quarters(&text.replace("at noon", "at 12:00")))
 }
 
-/// Writes a bare hour as a time of the clock where nothing else can be meant: "at 9 to call Anna".
-fn hours(text: &str) -> String {
-    const BEHIND: [&str; 10] = [
-        "and", "every", "for", "on", "please", "remind", "that", "to", "today", "tomorrow",
-    ];
-    let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-    let is_hour = |word: &str| {
-        let digits = word.bytes().all(|byte| byte.is_ascii_digit());
-        digits && word.parse::<u8>().is_ok_and(|hour| hour < 24)
-    };
-    let found = words.windows(2).position(|pair| match pair {
-        [at, hour] => at.eq_ignore_ascii_case("at") && is_hour(hour),
-        _ => false,
+/// Writes "half past 9", "quarter past 9" and "a quarter to 9" as times of the clock.
+fn quarters(text: &str) -> String {
+    let mut words: Vec<&str> = text.split(' ').collect();
+    let mut clock = String::new();
+    let found = words.windows(3).position(|three| {
+        let [part, side, hour] = three else {
+            return false;
+        };
+        let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
+        let digits = hour.len() - hour.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, rest) = hour.split_at(digits);
+        let minute = match () {
+            () if is(part, "half") && is(side, "past") => 30,
+            () if is(part, "quarter") && is(side, "past") => 15,
+            () if is(part, "quarter") && is(side, "to") => 45,
+            () => return false,
+        };
+        let Some(hour) = number.parse::<u8>().ok().filter(|hour| *hour < 24) else {
+            return false;
+        };
+        let hour = match (minute, hour) {
+            (45, 0) => 23,
+            (45, 1) => 12,
+            (45, hour) => hour - 1,
+            (_, hour) => hour,
+        };
+        clock = format!("{hour}:{minute}{rest}");
+        true
     });
-    let behind = found.and_then(|at| words.get(at + 2));
-    let ends = behind.is_none_or(|word| BEHIND.contains(&word.to_lowercase().as_str()));
-    if let Some(hour) = found.filter(|_| ends).and_then(|at| words.get_mut(at + 1)) {
-        hour.push_str(":00");
+    if let Some(at) = found {
+        let article = at.checked_sub(1).filter(|at| words.get(*at) == Some(&"a"));
+        words.splice(article.unwrap_or(at)..at + 3, [clock.as_str()]);
     }
     words.join(" ")
 }
 
-/// Returns the schedule of a time on the only date that a text names, if it is still to come.
-fn dated(text: &str, now: &Zoned) -> Option<CronSchedule> {
+/// Writes bare hours as times of the clock where nothing else can be meant: "at 9 to call Anna".
+fn hours(text: &str) -> String {
+    const BEHIND: [&str; 14] = [
+        "and", "every", "for", "in", "on", "please", "remind", "that", "then", "to", "today",
+        "tomorrow", "tonight", "until",
+    ];
+    let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    for at in 1..words.len() {
+        let (before, rest) = words.split_at_mut(at);
+        let [hour, behind @ ..] = rest else {
+            continue;
+        };
+        let said = hour.trim_end_matches(['.', ',', '!']);
+        let ends = said.len() < hour.len()
+            || behind
+                .first()
+                .is_none_or(|word| BEHIND.contains(&word.to_lowercase().as_str()));
+        let digits = said.bytes().all(|byte| byte.is_ascii_digit());
+        let is_hour = digits && said.parse::<u8>().is_ok_and(|hour| hour < 24);
+        let follows = before
+            .last()
+            .is_some_and(|word| word.eq_ignore_ascii_case("at"));
+        if follows && is_hour && ends {
+            *hour = format!("{said}:00{}", hour.get(said.len()..).unwrap_or_default());
+        }
+    }
+    words.join(" ")
+}
+
+/// Returns the schedule of a time on the only date that a text names; `None` if there is no such date
+/// and time.
+fn dated(text: &str, now: &Zoned) -> Option<Result<CronSchedule, ScheduleError>> {
     let found = dates(text, now.date(), DateDirection::Ahead);
     let [date] = found.dates.as_slice() else {
         return None;
@@ -152,7 +357,8 @@ fn dated(text: &str, now: &Zoned) -> Option<CronSchedule> {
         return None;
     };
     let then = at(*date, time, now)?;
-    (then > *now).then(|| on(&then))
+    let is_ahead = then > *now;
+    Some(is_ahead.then(|| on(&then)).ok_or(ScheduleError::Past))
 }
 
 /// Returns this time of a day.

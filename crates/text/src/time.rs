@@ -1,5 +1,9 @@
 //! Times of day, and waiting times.
-use crate::number::{digit, is_digit, number};
+use crate::{
+    number::{digit, is_digit, number},
+    time_reference::UnclearTime,
+    word::after_word,
+};
 
 /// A time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,30 +116,43 @@ const PARTS: [(&str, Part); 17] = [
     ("morning", Part::Morning),
 ];
 
-/// Returns the only time of day in a text, with its byte position; `None` if there is none, or
-/// several.
-pub(crate) fn find(text: &str) -> Option<(usize, Time)> {
-    let mut found = None;
-    let mut skip = 0;
+/// Returns the only time of day in a text, with its byte position; `None` if there is none.
+pub(crate) fn find(text: &str) -> Result<Option<(usize, Time)>, UnclearTime> {
+    let (mut found, mut skip) = (None, 0);
     for (at, _) in text.char_indices() {
-        if at < skip || !begins(text.get(..at)?, text.get(at..)?) {
+        let parts = text.split_at_checked(at).filter(|_| at >= skip);
+        let Some((_, here)) = parts.filter(|(before, here)| begins(before, here)) else {
             continue;
-        }
-        let Some((hour, minute, rest)) = clock(text.get(at..)?) else {
+        };
+        let Some((hour, minute, rest)) = clock(here) else {
             continue;
         };
         skip = text.len() - rest.len();
+        let said = text.get(at..skip).unwrap_or_default();
         if found.is_some() {
-            return None;
+            return Err(UnclearTime::another(said));
         }
-        let (hour, next_day) = hour_of(part(text, at, rest), hour)?;
-        if !(0..60).contains(&minute) {
-            return None;
-        }
-        let time = Time::new(hour.try_into().ok()?, minute.try_into().ok()?);
-        found = Some((at, Time { next_day, ..time }));
+        let time = || {
+            let (hour, next_day) = hour_of(part(text, at, rest), hour)?;
+            let minute = i8::try_from(minute)
+                .ok()
+                .filter(|it| (0..60).contains(it))?;
+            let time = Time::new(hour.try_into().ok()?, minute);
+            Some((at, Time { next_day, ..time }))
+        };
+        found = Some(time().ok_or_else(|| UnclearTime::new(said))?);
     }
-    found
+    Ok(found)
+}
+
+/// Returns true if the only time of day in a text leaves open the half of the day: "6", 六点.
+pub(crate) fn leaves_half_open(text: &str) -> bool {
+    let Ok(Some((at, _))) = find(text) else {
+        return false;
+    };
+    let here = text.get(at..).unwrap_or_default();
+    let read = clock(here).filter(|_| !here.starts_with('0'));
+    read.is_some_and(|(hour, _, rest)| (1..12).contains(&hour) && part(text, at, rest).is_none())
 }
 
 /// Returns true if a separate number begins here: no part of another, and no day of a week.
@@ -255,8 +272,23 @@ fn hour_of(part: Option<Part>, hour: i64) -> Option<(i64, bool)> {
     Some((hour, false))
 }
 
-/// Returns the byte position and the length, in seconds, of a waiting time: in 10 minutes, 一个半小时后.
-pub(crate) fn wait(text: &str) -> Option<(usize, i64)> {
+/// Returns the byte position and the length, in seconds, of the only waiting time in a text: in 10
+/// minutes, 一个半小时后.
+pub(crate) fn wait(text: &str) -> Result<Option<(usize, i64)>, UnclearTime> {
+    let Some((at, seconds, rest)) = first_wait(text)? else {
+        return Ok(None);
+    };
+    match first_wait(rest)? {
+        None => Ok(Some((at, seconds))),
+        Some((from, _, behind)) => {
+            let said = rest.get(from..rest.len() - behind.len());
+            Err(UnclearTime::another(said.unwrap_or_default()))
+        }
+    }
+}
+
+/// Returns the first waiting time of a text, and what follows it.
+fn first_wait(text: &str) -> Result<Option<(usize, i64, &str)>, UnclearTime> {
     let mut tried = 0;
     let chinese = text.char_indices().find_map(|(at, _)| {
         let last = text.get(..at)?.chars().next_back();
@@ -265,18 +297,29 @@ pub(crate) fn wait(text: &str) -> Option<(usize, i64)> {
         let here = text.get(at..).filter(|_| !inside && at >= tried)?;
         let (seconds, rest) = amounts(here);
         tried = text.len() - rest.len();
-        Some((at, seconds?))
+        Some((at, seconds?, rest))
     });
-    chinese.or_else(|| {
-        let starts = text.match_indices("in ").map(|(at, _)| at);
-        let own = |at: &usize| {
-            let before = text.get(..*at).unwrap_or_default();
-            !before.ends_with(|c: char| c.is_alphanumeric())
+    if chinese.is_some() {
+        return Ok(chinese);
+    }
+    let starts = text.match_indices("in ").map(|(at, _)| at);
+    let own = |at: &usize| {
+        let before = text.get(..*at).unwrap_or_default();
+        !before.ends_with(|c: char| c.is_alphanumeric())
+    };
+    for at in starts.filter(own) {
+        let Some((seconds, rest)) = text.get(at + 3..).and_then(english_wait) else {
+            continue;
         };
-        starts
-            .filter(own)
-            .find_map(|at| Some((at, english_wait(text.get(at + 3..)?)?)))
-    })
+        // "In 2 hours and 10" goes on.
+        let more = rest.trim_start().strip_prefix("and ").unwrap_or_default();
+        if number(more).is_some() {
+            let said = text.get(at..).unwrap_or_default();
+            return Err(UnclearTime::new(said));
+        }
+        return Ok(Some((at, seconds, rest)));
+    }
+    Ok(None)
 }
 
 /// Reads amounts such as 1小时30分钟后. Returns their sum in seconds, if they end as a waiting time, and
@@ -288,8 +331,8 @@ fn amounts(text: &str) -> (Option<i64>, &str) {
             break;
         };
         (sum, rest) = (more, behind);
-        if after(rest, &["后", "之后", "以后", "过后"]).is_some() {
-            return (Some(sum), rest);
+        if let Some(behind) = after(rest, &["后", "之后", "以后", "过后"]) {
+            return (Some(sum), behind);
         }
     }
     (None, rest)
@@ -318,23 +361,51 @@ fn amount(text: &str) -> Option<(i64, &str)> {
     Some((halves.checked_mul(seconds)? / 2, behind))
 }
 
-/// Reads the duration after "in", in seconds: 10 minutes, and nothing more.
-fn english_wait(text: &str) -> Option<i64> {
-    let (count, rest) = number(text)?;
-    let rest = rest.strip_prefix(' ')?;
-    let end = rest.find(|c: char| !c.is_ascii_alphabetic());
-    let (unit, rest) = rest.split_at(end.unwrap_or(rest.len()));
-    let seconds = match unit {
-        "second" | "seconds" => 1,
-        "minute" | "minutes" => 60,
-        "hour" | "hours" => 3600,
-        _ => return None,
-    };
-    let more = rest.trim_start().strip_prefix("and ").unwrap_or_default();
-    if number(more).is_some() || more.starts_with("a half") {
-        return None;
+/// Reads a duration in seconds, and returns the rest of the text: 10 minutes, half an hour, 1 hour
+/// and 20 minutes.
+pub(crate) fn english_wait(text: &str) -> Option<(i64, &str)> {
+    let (mut sum, mut rest) = english_amount(text)?;
+    loop {
+        let more = rest.trim_start_matches([' ', ',']);
+        let more = more.strip_prefix("and ").unwrap_or(more);
+        let Some((seconds, behind)) = english_amount(more).filter(|_| more.len() < rest.len())
+        else {
+            return Some((sum, rest));
+        };
+        (sum, rest) = (sum.checked_add(seconds)?, behind);
     }
-    count.checked_mul(seconds)
+}
+
+/// Reads 10 minutes, half an hour, an hour and a half or 2 and a half hours in seconds, and returns
+/// the rest of the text.
+fn english_amount(text: &str) -> Option<(i64, &str)> {
+    const HALF: [&str; 1] = [" and a half"];
+    let unit = |text| {
+        const UNITS: [(&[&str], i64); 3] = [
+            (&["seconds", "second", "secs", "sec"], 1),
+            (&["minutes", "minute", "mins", "min"], 60),
+            (&["hours", "hour"], 3600),
+        ];
+        let mut units = UNITS.into_iter();
+        units.find_map(|(names, seconds)| Some((seconds, after_word(text, names)?)))
+    };
+    if let Some(rest) = after_word(text, &["half an", "half a", "half"]) {
+        let (seconds, rest) = unit(rest.trim_start())?;
+        return Some((seconds / 2, rest));
+    }
+    let (count, rest) = match after_word(text, &["an", "a"]) {
+        Some(rest) => (1, rest),
+        None => number(text).filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))?,
+    };
+    let halved = after_word(rest, &HALF);
+    let (seconds, rest) = unit(halved.unwrap_or(rest).trim_start())?;
+    let halves_behind = after_word(rest, &HALF);
+    let halves = i64::from(halved.is_some()) + i64::from(halves_behind.is_some());
+    let halves = count.checked_mul(2)?.checked_add(halves)?;
+    Some((
+        halves.checked_mul(seconds)? / 2,
+        halves_behind.unwrap_or(rest),
+    ))
 }
 
 /// Returns the rest of a text after the first of these words that it begins with.

@@ -1,9 +1,14 @@
 //! The rules that answer if no model does.
 use fugato::{
-    agent::{decision::ModelFailure, toolbox::for_people},
+    agent::{
+        decision::ModelFailure,
+        memory::{notes_meant, to_forget, to_remember},
+        toolbox::for_people,
+    },
     cli::Lang,
     llm::ChatRequest,
     state::{Message, Role, ToolCall, say},
+    words::normalize,
 };
 use serde_json::{Value, json};
 
@@ -40,7 +45,7 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
     };
     let results = after.iter().filter(|message| message.role == Role::Tool);
     let results: Vec<&Message> = results.collect();
-    if let Some(unwanted) = wishes::forgotten(said) {
+    if let Some(unwanted) = to_forget(said) {
         let of = |tool: &str| results.iter().rfind(|it| made_by(after, it) == Some(tool));
         match (of("forget"), of("recall")) {
             (Some(done), _) => return Answer::Text(for_people(done).to_owned()),
@@ -76,7 +81,7 @@ fn made_by<'m>(messages: &'m [Message], result: &Message) -> Option<&'m str> {
 /// Returns the call that forgets the note that a person means, of those that were found; without
 /// one such note it is the person who says which.
 fn forgets(request: &ChatRequest, unwanted: &str, found: &str) -> Answer {
-    let meant = wishes::meant(unwanted, found);
+    let meant = notes_meant(unwanted, found);
     match &*meant {
         _ if unwanted.is_empty() => Answer::Text(say!(
             "Say which note I shall forget.\n{found}",
@@ -128,9 +133,14 @@ fn withdrawn(before: &[Message]) -> Option<&ToolCall> {
 
 /// Returns the result of a tool as people are told it.
 fn told(said: &str, result: &Message) -> String {
-    if fugato::agent::memory::to_remember(said).is_some() {
+    if let Some(note) = to_remember(said) {
         let kept = Lang::current().pick("In my notebook: ", "我的记事本里有：");
-        return format!("{kept}{}", for_people(result));
+        let found = for_people(result);
+        // Notes like it are not what was just to be remembered.
+        let same = found
+            .lines()
+            .find(|line| normalize(line) == normalize(note));
+        return format!("{kept}{}", same.unwrap_or(found));
     }
     for_people(result).to_owned()
 }

@@ -1,10 +1,9 @@
 //! The wishes that rules can read in a message.
 use fugato::{
-    agent::memory::{to_quote, to_recall, to_remember},
+    agent::memory::{to_forget, to_quote, to_recall, to_remember},
     state::{ToolCall, say},
     words::{
-        ShortAnswer, after_phrase, is_question, keywords, normalize, number, numerals, path,
-        strip_phrase,
+        ShortAnswer, after_phrase, is_question, normalize, number, numerals, path, strip_phrase,
     },
 };
 use serde_json::{Value, json};
@@ -43,7 +42,7 @@ pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
         let told = say!("Nothing was done.", "什么都没有做。");
         return Some(Wish::Answer(told));
     }
-    if let Some(query) = forgotten(text) {
+    if let Some(query) = to_forget(text) {
         // The notes are looked up first: the card shows the one that is meant, word by word.
         return call("recall", json!({ "query": query }));
     }
@@ -115,83 +114,6 @@ pub(crate) fn drops(text: &str) -> bool {
     first.and_then(ShortAnswer::of) == Some(ShortAnswer::Cancel)
 }
 
-/// Returns what a message asks to forget; empty for everything, and none if it asks for nothing of
-/// the kind.
-pub(crate) fn forgotten(text: &str) -> Option<String> {
-    const ALL: [&str; 6] = ["everything", "all", "me", "一切", "所有", "全部"];
-    if is_question(text) || drops(text) {
-        return None;
-    }
-    let rest = strip_phrase(text, FORGET)?;
-    let marks = |c: char| c.is_whitespace() || ".。!！,，:：“”\"".contains(c);
-    let mut rest = rest.trim_matches(marks);
-    while let Some(shorter) = ENDS.iter().find_map(|end| rest.strip_suffix(end)) {
-        rest = shorter.trim_matches(marks);
-    }
-    let everything = ALL.iter().any(|all| {
-        let after = strip_phrase(rest, &[all]);
-        after.is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_alphanumeric()))
-    });
-    Some(if everything { "" } else { rest }.to_owned())
-}
-
-/// Returns the notes that words of a person mean, of these lines: the one that says just this, or
-/// else those that hold the words, in this order or another.
-pub(crate) fn meant<'n>(words: &str, notes: &'n str) -> Vec<&'n str> {
-    let wanted = normalize(words);
-    let says = |fits: &dyn Fn(&str) -> bool| -> Vec<&'n str> {
-        notes
-            .lines()
-            .filter(|note| fits(&normalize(note)))
-            .collect()
-    };
-    let same = says(&|note| note == wanted);
-    if !same.is_empty() {
-        return same;
-    }
-    let hold = says(&|note| note.contains(&wanted));
-    if !hold.is_empty() {
-        return hold;
-    }
-    let words = keywords(words);
-    if words.is_empty() {
-        return vec![];
-    }
-    says(&|note| words.iter().all(|word| note.contains(&normalize(word))))
-}
-
-const FORGET: &[&str] = &[
-    "forget that ",
-    "forget about ",
-    "forget what i said about ",
-    "forget ",
-    "no longer remember that ",
-    "no longer remember ",
-    "请你忘掉",
-    "请忘掉",
-    "忘掉",
-    "请你忘记",
-    "请忘记",
-    "忘记",
-    "不用再记住",
-    "别再记住",
-];
-/// The ends of what is to be forgotten that are no part of a note.
-const ENDS: &[&str] = &[
-    " please",
-    "please",
-    " any more",
-    " anymore",
-    " now",
-    "这件事情",
-    "这件事",
-    "的事情",
-    "的事",
-    "这一条",
-    "这条",
-    "吧",
-    "了",
-];
 const LIST: &[&str] = &[
     "list files",
     "list the files",

@@ -1,16 +1,15 @@
 //! Rules that decide without a model, or if it cannot be used.
 mod answer;
 mod kind;
+mod reminder;
 mod words;
 
 use fugato::{
-    agent::memory::{to_quote, to_recall, to_remember},
-    cron::{CANCEL, LIST},
+    agent::memory::{notes_meant, to_forget, to_quote, to_recall, to_remember},
     memory::importance,
-    state::{Role, ToolSchema},
-    words::{CronSchedule, is_negated, keywords, path, period, untimed},
+    state::ToolSchema,
+    words::{is_negated, keywords, path, period},
 };
-use jiff::{Timestamp, Zoned, tz::TimeZone};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -21,6 +20,7 @@ use crate::{
 };
 
 pub use answer::answer;
+pub use reminder::intent_of;
 pub(crate) use words::retimed;
 
 /// Returns the intent of a text.
@@ -67,43 +67,6 @@ fn recalling(about: String) -> Intent {
     Intent::new(IntentKind::AskMemory, complexity, params)
 }
 
-/// Returns the intent of the message of a turn: words that only tell a time answer the question
-/// when to remind, or change the reminder whose card they came under.
-pub fn intent_of(agent: &AgentState) -> Intent {
-    let text = &agent.turn.request.text;
-    let own = intent(text);
-    let mut said = agent.conversation.history.iter().rev().skip(1);
-    // A turn that gave way to these words has no answer.
-    let withdrawn = said
-        .clone()
-        .next()
-        .is_some_and(|one| one.role == Role::User);
-    let before = said.find(|message| message.role == Role::User);
-    let Some(before) = before.map(|message| message.content.as_str()) else {
-        return own;
-    };
-    let is_reminder = intent(before).intent == IntentKind::Remind;
-    if own.intent == IntentKind::Remind || !is_reminder {
-        return own;
-    }
-    let time = match schedule(&agent.turn, before) {
-        None => Some(text.clone()),
-        Some(_) => retimed(before, text).filter(|_| withdrawn),
-    };
-    let Some(time) = time.filter(|time| schedule(&agent.turn, time).is_some()) else {
-        return own;
-    };
-    let params = Params {
-        kind: WHEN.to_owned(),
-        query: words::task(before),
-        time_range: time,
-        ..Params::default()
-    };
-    Intent::new(IntentKind::Remind, 0.4, params)
-}
-
-/// The kind of a reminder whose time was asked for or changed: the query is its task.
-const WHEN: &str = "when";
 /// The query for everything that is remembered.
 pub(crate) const EVERYTHING: &str = "*";
 
@@ -127,9 +90,11 @@ pub fn steps(turn: &TurnState, tools: &[ToolSchema]) -> Vec<TurnStep> {
         (IntentKind::Search, _) => vec![TurnStep::rag(params.sought()), listing(params)],
         (IntentKind::AskMemory, "all") => vec![TurnStep::rag(EVERYTHING)],
         (IntentKind::AskMemory, _) => asking(text, params),
-        (IntentKind::Remind, _) => reminder(turn, params),
+        (IntentKind::Remind, _) => reminder::steps(turn, params),
         (IntentKind::Execute, "jobs") => tool("list_cron_jobs", json!({})),
-        (IntentKind::Execute, "cancel") => cancelling(turn),
+        (IntentKind::Execute, "cancel") => reminder::cancelling(turn),
+        (IntentKind::Execute, "move") => reminder::moving(turn),
+        (IntentKind::Chat, "forget") => forgetting(turn),
         (IntentKind::Execute, "photo") => tool("take_photo", json!({})),
         (IntentKind::Execute, "notify") if told.is_none() => {
             tool("notify", json!({ "text": words::said(text) }))
@@ -266,26 +231,26 @@ fn is_named(path: &str, lower: &str) -> bool {
     !inside && !denied.iter().any(|denial| clause.contains(denial))
 }
 
-/// Returns the list of jobs, and then the cancellation of those that the words name.
-fn cancelling(turn: &TurnState) -> Vec<TurnStep> {
-    let text = &turn.request.text;
-    let cancel = |id: &str| TurnStep::tool(CANCEL, json!({ "id": id }));
-    let mut steps = vec![TurnStep::tool(LIST, json!({}))];
-    let listed = turn.done().find(|made| made.call.name == LIST);
-    if let Some(id) = words::job(text) {
-        steps.extend(listed.map(|_| cancel(&id)));
-        return steps;
-    }
-    let jobs = listed.and_then(|made| made.data.get("jobs")?.as_array());
-    let unwanted = words::unwanted(text);
-    let all = unwanted.is_empty() && words::all(text);
-    for job in jobs.into_iter().flatten() {
-        let task = job.pointer("/wish/task").and_then(Value::as_str);
-        let wanted = all || task.is_some_and(|task| words::is_about(task, &unwanted));
-        let id = job.get("id").and_then(Value::as_str);
-        steps.extend(id.filter(|_| wanted).map(cancel));
+/// Returns a search for the notes that a person wants to be forgotten, and then the call that forgets
+/// the only one that is meant.
+fn forgetting(turn: &TurnState) -> Vec<TurnStep> {
+    let Some(unwanted) = to_forget(&turn.request.text).filter(|it| !it.is_empty()) else {
+        return vec![];
+    };
+    let mut steps = vec![TurnStep::rag(EVERYTHING)];
+    if let [note] = &*unwanted_notes(turn, &unwanted) {
+        steps.push(TurnStep::tool("forget", json!({ "note": note })));
     }
     steps
+}
+
+/// Returns the notes that these words mean, of those that were found.
+fn unwanted_notes(turn: &TurnState, unwanted: &str) -> Vec<String> {
+    let lines = turn.memories.iter().flat_map(|memory| memory.text.lines());
+    let notes: Vec<&str> = lines.filter_map(|line| line.strip_prefix("- ")).collect();
+    let notes = notes.join("\n");
+    let meant = notes_meant(unwanted, &notes).into_iter();
+    meant.map(str::to_owned).collect()
 }
 
 /// Returns the call of a plugin's tool that the words name, with the text that they give it.
@@ -306,35 +271,6 @@ fn plugin(text: &str, tools: &[ToolSchema]) -> Option<TurnStep> {
         wanted.insert(name.to_owned(), json!(words::given(text).unwrap_or(text)));
     }
     Some(TurnStep::tool(&named.name, Value::Object(wanted)))
-}
-
-/// Returns the step for a reminder. Without a readable time there is none, and the answer asks for
-/// the time.
-fn reminder(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
-    let text = &turn.request.text;
-    let (task, time) = if params.kind == WHEN {
-        (params.query.clone(), &params.time_range)
-    } else {
-        (words::task(text), text)
-    };
-    let Some(due) = schedule(turn, time) else {
-        return vec![];
-    };
-    let task = untimed(&task, &began(turn));
-    let wanted = json!({ "schedule": due.expression, "task": task, "once": due.once });
-    vec![TurnStep::tool("create_cron_job", wanted)]
-}
-
-/// Returns the schedule that a text names, at the time of the turn.
-fn schedule(turn: &TurnState, text: &str) -> Option<CronSchedule> {
-    CronSchedule::of(text, &began(turn))
-}
-
-/// Returns the time at which the turn began, in the zone of the person.
-fn began(turn: &TurnState) -> Zoned {
-    let zone = TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system());
-    let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
-    now.to_zoned(zone)
 }
 
 /// Returns the next move with its thought: the next step of the plan, or the end.
@@ -365,11 +301,21 @@ pub fn next(agent: &AgentState, tools: &[ToolSchema]) -> (String, Move, Option<u
             kind: TurnStepKind::Rag,
             query,
             ..
-        }) => (
-            format!("I look into the memory for “{query}”."),
-            format!("先在记忆里查“{query}”。"),
-            Move::Retrieve { query },
-        ),
+        }) => {
+            let (en, zh) = if query == EVERYTHING {
+                let all = (
+                    "I look at everything that I remember.",
+                    "先看看记住的所有内容。",
+                );
+                (all.0.to_owned(), all.1.to_owned())
+            } else {
+                (
+                    format!("I look into the memory for “{query}”."),
+                    format!("先在记忆里查“{query}”。"),
+                )
+            };
+            (en, zh, Move::Retrieve { query })
+        }
         Ok(TurnStep { name, params, .. }) => {
             let known = WORDS.iter().find(|(tool, ..)| *tool == name);
             let (_, en, zh) = known.copied().unwrap_or((&name, &name, &name));

@@ -8,7 +8,7 @@ use std::{
 
 use fugato::state::{ToolCall, say};
 use fugato::{
-    agent::Toolbox,
+    agent::{Toolbox, memory::forget},
     command::{Command, NOTIFY, Notify},
     cron::{CANCEL, CREATE, Job, JobClock, JobTools, Jobs, Maker},
     file::{ListFiles, ReadFile, SearchFiles},
@@ -24,9 +24,10 @@ use crate::{
 };
 
 /// The work of each tool as a short phrase, in English and Chinese.
-pub const WORDS: [(&str, &str, &str); 9] = [
+pub const WORDS: [(&str, &str, &str); 10] = [
     ("cancel_cron_job", "cancelling a reminder", "取消提醒"),
     ("create_cron_job", "setting a reminder", "设置提醒"),
+    ("forget", "forgetting a note", "忘掉一条笔记"),
     ("list_cron_jobs", "listing reminders", "列出提醒"),
     ("list_files", "listing files", "列出文件"),
     ("notify", "notifying", "发送通知"),
@@ -66,6 +67,7 @@ pub fn toolbox(
         .tool(jobs.create())
         .tool(jobs.list())
         .tool(jobs.cancel())
+        .tool(forget(desk.notebook.clone()))
         .tool(photo::TakePhoto::new(
             Command::new(&settings.photo.command),
             desk.sandbox.clone(),

@@ -131,7 +131,7 @@ const QUOTED_ZH: [&str; 13] = [
 ];
 
 /// The phrases before a note, with their polite forms.
-const OPENINGS: [&str; 30] = [
+const OPENINGS: [&str; 39] = [
     "please remember that ",
     "please remember this:",
     "please remember:",
@@ -147,6 +147,15 @@ const OPENINGS: [&str; 30] = [
     "keep in mind that ",
     "please keep in mind that ",
     "make a note that ",
+    "make a note: ",
+    "make a note:",
+    "please make a note: ",
+    "remember i ",
+    "please remember i ",
+    "记一条笔记",
+    "记个笔记",
+    "帮我记一条笔记",
+    "帮我记个笔记",
     "请你记住",
     "请帮我记住",
     "请帮我记一下",
@@ -164,26 +173,63 @@ const OPENINGS: [&str; 30] = [
     "别忘了",
 ];
 
-/// The end of a phrase that belongs to the note.
-const KEPT: &str = "my ";
+/// The ends of phrases that belong to the note.
+const KEPT: [&str; 2] = ["my ", " i "];
+
+/// The clauses behind a note that ask to remember it: “I am a vegetarian, please keep that in mind”.
+const ENDINGS: [&str; 23] = [
+    "please keep that in mind",
+    "please keep this in mind",
+    "keep that in mind",
+    "keep this in mind",
+    "keep it in mind",
+    "please remember that",
+    "please remember this",
+    "please remember it",
+    "remember that",
+    "remember this",
+    "remember it",
+    "please don't forget",
+    "don't forget",
+    "don’t forget",
+    "dont forget",
+    "don't forget it",
+    "请记住",
+    "请记一下",
+    "帮我记一下",
+    "记一下",
+    "记住了",
+    "记住",
+    "别忘了",
+];
 
 fn wish(sentence: &str) -> Option<&str> {
     let sentence = sentence.trim_start();
     if sentence.trim_end().ends_with(['?', '？', '吗', '么']) {
         return None;
     }
-    let opening = opening(sentence, &OPENINGS)?;
-    let kept = if opening.ends_with(KEPT) {
-        KEPT.len()
-    } else {
-        0
+    let Some(opening) = opening(sentence, &OPENINGS) else {
+        return told_before(sentence);
     };
+    let kept = KEPT.iter().find(|kept| opening.ends_with(**kept));
+    let kept = kept.map_or(0, |kept| kept.trim_start().len());
     let rest = sentence.get(opening.len() - kept..)?;
     let is_gap = |c: char| c.is_whitespace() || matches!(c, ':' | '：' | ',' | '，');
     let wish = rest.trim_start_matches(is_gap).trim_end();
     // In 记住了 it is the person who remembers.
     let told = !matches!(wish, "" | "了" | "了。" | "了！");
     told.then_some(wish)
+}
+
+/// Returns the note before a clause that asks to remember it. A wish to be reminded is none.
+fn told_before(sentence: &str) -> Option<&str> {
+    let (note, asks) = sentence.rsplit_once([',', '，'])?;
+    let marks = |c: char| c.is_whitespace() || ".!。！".contains(c);
+    let (note, asks) = (note.trim(), asks.trim_matches(marks).to_lowercase());
+    let reminds = ["remind", "提醒"]
+        .iter()
+        .any(|word| note.to_lowercase().contains(word));
+    (ENDINGS.contains(&asks.as_str()) && !reminds && !note.is_empty()).then_some(note)
 }
 
 /// Returns a node that stores in this memory a note that the person explicitly asks to remember;

@@ -1,9 +1,12 @@
 //! The days on which a time repeats.
 use jiff::civil::Weekday;
 
+use super::UnclearTime;
 use crate::{
     calendar::{month, week, weekday, weekday_sign},
-    number::number,
+    number::{is_digit, number},
+    time::english_wait,
+    word::{after_word, word_positions},
 };
 
 /// The days of a repeated task.
@@ -30,32 +33,104 @@ impl Recurrence {
     }
 }
 
-/// The error for words about days that are not understood.
-pub(super) struct UnclearDays;
-
 /// Reads the repetition of the time at byte position `clock`; `None` if it does not repeat.
-pub(super) fn read(text: &str, clock: usize) -> Result<Option<Recurrence>, UnclearDays> {
+pub(super) fn read(text: &str, clock: usize) -> Result<Option<Recurrence>, UnclearTime> {
     let mut words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
     words.retain(|word| !word.is_empty());
-    let (english, words) = every(&words).ok_or(UnclearDays)?;
-    let (chinese, rest) = again(text, clock).ok_or(UnclearDays)?;
-    if is_unclear(&rest) || is_unclear_in_english(&words) {
-        return Err(UnclearDays);
+    let (english, words) = every(&words)?;
+    let (chinese, rest) = again(text, clock)?;
+    if let Some(part) = unclear(&rest).or_else(|| unclear_in_english(&words)) {
+        return Err(UnclearTime::new(part));
     }
-    match (chinese, english) {
-        (Some(_), Some(_)) => Err(UnclearDays),
-        (chinese, english) => Ok(chinese.or(english)),
+    let days = match (chinese, english) {
+        (Some(_), Some(_)) => return Err(UnclearTime::another(text)),
+        (chinese, english) => chinese.or(english),
+    };
+    match end(text).filter(|_| days.is_some()) {
+        Some(end) => Err(UnclearTime::new(end)),
+        None => Ok(days),
     }
 }
 
-/// Reads the days after 每, and returns the text without them; no days if nothing repeats.
-fn again(text: &str, clock: usize) -> Option<(Option<Recurrence>, String)> {
-    if let Some(at) = text.find('每') {
-        let said = text.get(at + '每'.len_utf8()..)?;
-        let (days, rest) = repeated(said, clock.saturating_sub(text.len() - said.len()))?;
-        return Some((Some(days), format!("{} {rest}", text.get(..at)?)));
+/// Reads a repetition after so many minutes, with its words: every 2 hours, 每隔半小时.
+pub(super) fn interval(text: &str) -> Result<Option<(u32, &str)>, UnclearTime> {
+    let english = word_positions(text, "every").find_map(|at| {
+        let said = text.get(at + "every".len()..)?.trim_start();
+        let one = after_word(said, &["hour", "minute"]).and_then(|rest| {
+            let seconds = if said.starts_with("hour") { 3600 } else { 60 };
+            Some((seconds, rest))
+        });
+        let (seconds, rest) = one.or_else(|| english_wait(said))?;
+        Some((at, seconds, rest))
+    });
+    let chinese = || {
+        let (before, said) = text.split_once('每')?;
+        let said = said.strip_prefix('隔').unwrap_or(said);
+        let (count, rest) = match number(said) {
+            Some((count, rest)) => (count.checked_mul(2)?, rest),
+            None if said.starts_with('半') => (1, said.strip_prefix('半')?),
+            None => (2, said),
+        };
+        let rest = rest.strip_prefix('个').unwrap_or(rest);
+        let units = [("小时", 1800), ("钟头", 1800), ("分钟", 30)];
+        let (unit, seconds) = units.iter().find(|(unit, _)| rest.starts_with(unit))?;
+        Some((
+            before.len(),
+            count.checked_mul(*seconds)?,
+            rest.strip_prefix(unit)?,
+        ))
+    };
+    let Some((at, seconds, rest)) = english.or_else(chinese) else {
+        return Ok(None);
+    };
+    let said = text.get(at..text.len() - rest.len()).unwrap_or_default();
+    let minutes = u32::try_from(seconds / 60)
+        .ok()
+        .filter(|_| seconds % 60 == 0);
+    // A clock shows the same minutes in each hour, and the same hours on each day.
+    let fits = |minutes: &u32| match minutes {
+        1..=60 => 60 % minutes == 0,
+        61..=720 => minutes % 60 == 0 && 24 % (minutes / 60) == 0,
+        _ => false,
+    };
+    let minutes = minutes.filter(fits).ok_or_else(|| UnclearTime::new(said))?;
+    let around = format!("{} {rest}", text.get(..at).unwrap_or_default());
+    match (read(&around, around.len())?, end(text)) {
+        (Some(_), _) => Err(UnclearTime::another(said)),
+        (None, Some(end)) => Err(UnclearTime::new(end)),
+        (None, None) => Ok(Some((minutes, said))),
     }
-    Some(match text.split_once("工作日") {
+}
+
+/// Returns the words with which a repetition would begin or end one day.
+fn end(text: &str) -> Option<&str> {
+    const ENDS: [&str; 5] = ["until", "till", "starting", "unless", "through"];
+    const ENDS_ZH: [&str; 7] = ["为止", "直到", "截止", "除外", "除了", "年底", "月底"];
+    let english = ENDS
+        .iter()
+        .flat_map(|word| word_positions(text, word))
+        .min();
+    if let Some(at) = english {
+        return text.get(at..);
+    }
+    let at = ENDS_ZH.iter().filter_map(|word| text.find(word)).min()?;
+    let marks = |c: char| c.is_whitespace() || "，,。；;".contains(c);
+    let from = text.get(..at)?.rfind(marks);
+    let part = text.get(from.unwrap_or(0)..)?.trim_matches(marks);
+    Some(part.split(marks).next().unwrap_or(part))
+}
+
+/// Reads the days after 每, and returns the text without them; no days if nothing repeats.
+fn again(text: &str, clock: usize) -> Result<(Option<Recurrence>, String), UnclearTime> {
+    if let Some((before, said)) = text.split_once('每') {
+        let from_here = clock.saturating_sub(text.len() - said.len());
+        let Some((days, rest)) = repeated(said, from_here) else {
+            let part: String = said.chars().take(3).collect();
+            return Err(UnclearTime::new(format!("每{part}")));
+        };
+        return Ok((Some(days), format!("{before} {rest}")));
+    }
+    Ok(match text.split_once("工作日") {
         Some((before, behind)) => (Some(Recurrence::workdays()), format!("{before} {behind}")),
         None => (None, text.to_owned()),
     })
@@ -124,19 +199,21 @@ fn sign(text: &str) -> Option<Weekday> {
 }
 
 /// Reads the days after "every", and returns the words without them; no days if nothing repeats.
-fn every<'a>(words: &[&'a str]) -> Option<(Option<Recurrence>, Vec<&'a str>)> {
+fn every<'a>(words: &[&'a str]) -> Result<(Option<Recurrence>, Vec<&'a str>), UnclearTime> {
     let known = |word: &&str| matches!(*word, "every" | "each" | "daily" | "everyday" | "weekdays");
-    let Some(at) = words.iter().position(known) else {
-        return Some((None, words.to_vec()));
+    let at = words.iter().position(known);
+    let Some((before, [first, rest @ ..])) = at.and_then(|at| words.split_at_checked(at)) else {
+        return Ok((None, words.to_vec()));
     };
-    let (before, rest) = words.split_at(at);
-    let (&first, rest) = rest.split_first()?;
-    let (days, behind) = match first {
+    let (days, behind) = match *first {
         "daily" | "everyday" => (Recurrence::Daily, rest),
         "weekdays" => (Recurrence::workdays(), rest),
-        _ => units(rest)?,
+        _ => units(rest).ok_or_else(|| {
+            let part = [&[*first], rest.get(..rest.len().min(2)).unwrap_or_default()].concat();
+            UnclearTime::new(part.join(" "))
+        })?,
     };
-    Some((Some(days), [before, behind].concat()))
+    Ok((Some(days), [before, behind].concat()))
 }
 
 fn units<'w, 'a>(words: &'w [&'a str]) -> Option<(Recurrence, &'w [&'a str])> {
@@ -168,8 +245,8 @@ fn day_of(word: &str) -> Option<Weekday> {
     rest.is_empty().then_some(day)
 }
 
-/// Returns true if the rest of a text mentions days or a duration that were not understood.
-fn is_unclear(text: &str) -> bool {
+/// Returns the words of the rest of a text about days or a duration that were not understood.
+fn unclear(text: &str) -> Option<String> {
     const WORDS: [&str; 25] = [
         "每",
         "工作日",
@@ -199,25 +276,43 @@ fn is_unclear(text: &str) -> bool {
     ];
     let week = || {
         let mut all = text.match_indices('周');
-        all.any(|(at, week)| text.get(at + week.len()..).and_then(sign).is_some())
+        all.find_map(|(at, week)| {
+            let behind = text.get(at + week.len()..)?;
+            let day = sign(behind).and_then(|_| behind.chars().next())?;
+            Some(format!("周{day}"))
+        })
     };
     let numbers = || {
-        text.char_indices().any(|(at, _)| {
-            let Some((_, rest)) = text.get(at..).and_then(number) else {
-                return false;
-            };
+        text.char_indices().find_map(|(at, _)| {
+            let here = text.get(at..)?;
+            let (_, rest) = number(here)?;
             let before = text.get(..at).unwrap_or_default();
             let date = rest.starts_with(['号', '日', '月', '年']);
             let parts = rest
                 .strip_prefix(['-', '/'])
                 .is_some_and(|rest| number(rest).is_some());
-            date || parts || before.ends_with('差')
+            let counts = |c: char| is_digit(c) || "月年-/".contains(c);
+            let said = || {
+                let end = here.find(|c| !counts(c)).unwrap_or(here.len());
+                let day = here.get(end..)?.chars().next();
+                let end = end
+                    + day
+                        .filter(|c| "号日".contains(*c))
+                        .map_or(0, char::len_utf8);
+                here.get(..end).map(str::to_owned)
+            };
+            (date || parts || before.ends_with('差')).then(said)?
         })
     };
-    WORDS.iter().any(|word| text.contains(word)) || week() || numbers()
+    let named = WORDS.iter().filter(|word| text.contains(**word));
+    let named = named.max_by_key(|word| word.len());
+    named
+        .map(|word| (*word).to_owned())
+        .or_else(week)
+        .or_else(numbers)
 }
 
-fn is_unclear_in_english(words: &[&str]) -> bool {
+fn unclear_in_english(words: &[&str]) -> Option<String> {
     const WORDS: [&str; 22] = [
         "every",
         "daily",
@@ -256,5 +351,12 @@ fn is_unclear_in_english(words: &[&str]) -> bool {
                 .any(|end| word.ends_with(end));
         WORDS.contains(word) || day_of(word).is_some() || ordinal
     };
-    words.iter().any(one) || words.windows(2).any(pair)
+    let pair = words.windows(2).find(|words| pair(words));
+    let one = || {
+        words
+            .iter()
+            .find(|word| one(word))
+            .map(|it| (*it).to_owned())
+    };
+    pair.map(|pair| pair.join(" ")).or_else(one)
 }

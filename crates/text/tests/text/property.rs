@@ -231,7 +231,7 @@ fn a_time_that_is_understood_only_in_part_is_not_read() {
         "提醒我",
         "25点提醒我",
         "8:75提醒我",
-        "in 2 hours and 10 minutes",
+        "in 2 hours and 10",
         "1.5小时后提醒我",
         "3天后8点提醒我",
         "每两周周一8点提醒我",

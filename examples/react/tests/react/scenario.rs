@@ -204,10 +204,7 @@ async fn without_a_model_rules_do_what_is_plainly_wished() {
         ("Remember that I drink tea", "In my notebook: I drink tea"),
         ("(17 + 25) × 2", "(17 + 25) × 2 = 84"),
         ("1 / 0", "there is a division by zero"),
-        (
-            "Remember that I walk",
-            "In my notebook: I walk\nI drink tea",
-        ),
+        ("Remember that I walk", "In my notebook: I walk"),
         (
             "what time is it in Asia/Tokyo?",
             "Sunday 2026-11-22, 18:30 (Asia/Tokyo)",

@@ -2,12 +2,14 @@
 use std::fmt::Write as _;
 
 use fugato::{
+    agent::memory::to_forget,
     memory::{FoundNote, terms},
     tool::clip,
+    words::ScheduleError,
 };
 use serde_json::Value;
 
-use super::EVERYTHING;
+use super::{EVERYTHING, reminder, unwanted_notes};
 use crate::{
     agent::{AgentState, CallRecord, Lang, TurnStop},
     intent::IntentKind,
@@ -25,7 +27,10 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
             let _ = write!(text, "{gap}{title}\n{}", lines.join("\n"));
         }
     };
-    part(lang.pick("I remember:", "记忆里有："), remembered(agent));
+    let kind = turn.intent.as_ref();
+    let forgets = kind.is_some_and(|intent| intent.params.kind == "forget");
+    let notes = (!forgets).then(|| remembered(agent)).unwrap_or_default();
+    part(lang.pick("I remember:", "记忆里有："), notes);
     for made in turn.done().filter(|made| is_told(agent, made)) {
         part(&title(agent, made), vec![made.for_people().to_owned()]);
     }
@@ -62,7 +67,9 @@ fn remembered(agent: &AgentState) -> Vec<String> {
     }
     let line = |memory: &FoundNote| {
         let line = best_line(&memory.text, &asked);
-        format!("- {line} ({})", memory.id)
+        // The part of the file is for programs.
+        let file = memory.id.split('#').next().unwrap_or(&memory.id);
+        format!("- {line} ({file})")
     };
     turn.memories.iter().take(3).map(line).collect()
 }
@@ -77,7 +84,7 @@ fn is_told(agent: &AgentState, made: &CallRecord) -> bool {
         "list_files" if kind == "read" => false,
         "list_files" if kind == "files" => true,
         "list_files" | "search_files" => !is_empty,
-        "list_cron_jobs" => kind != "cancel",
+        "list_cron_jobs" => !matches!(kind, "cancel" | "move"),
         _ => true,
     }
 }
@@ -128,6 +135,7 @@ fn title(agent: &AgentState, made: &CallRecord) -> String {
         "create_cron_job" => lang.pick("It is scheduled:", "已安排：").to_owned(),
         "list_cron_jobs" => lang.pick("Reminders and jobs:", "提醒和任务：").to_owned(),
         "cancel_cron_job" => lang.pick("Cancelled:", "已取消：").to_owned(),
+        "forget" => lang.pick("Forgotten:", "已忘掉：").to_owned(),
         name => format!("{}:", work(agent, name)),
     }
 }
@@ -138,7 +146,13 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
     let intent = agent.turn.intent.as_ref();
     let kind = intent.map_or("", |intent| intent.params.kind.as_str());
     let text = match (intent.map(|intent| intent.intent), kind) {
-        (Some(IntentKind::Remind), _) => no_time(&agent.turn.request.text, lang),
+        (Some(IntentKind::Remind), _) => return no_time(reminder::due(&agent.turn).err(), lang),
+        (_, "move") => {
+            return match reminder::moved(&agent.turn) {
+                Some(Err(error)) => no_time(Some(error), lang),
+                _ => no_such_job(agent),
+            };
+        }
         (_, "cancel") => return no_such_job(agent),
         _ if !agent.turn.source.is_empty() => {
             let source = &agent.turn.source;
@@ -148,10 +162,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
             );
         }
         _ if agent.turn.remembered => lang.pick("I have written it down.", "记下了。"),
-        (_, "forget") => lang.pick(
-            "I have written nothing down, and cannot delete notes by myself: what I remember stands in notes/MEMORY.md, where you can delete any line.",
-            "我没有记下任何内容，也不能自己删除笔记：记住的内容都在 notes/MEMORY.md 里，您可以删掉任何一行。",
-        ),
+        (_, "forget") => return not_forgotten(agent),
         (_, "plugin") => lang.pick(
             "There is no such plugin here. Those that run are in the folder plugins/, and config.toml grants them what they may do.",
             "没有这样的插件。能运行的插件在 plugins/ 文件夹里，config.toml 规定它们可以做什么。",
@@ -163,7 +174,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         (Some(IntentKind::Search | IntentKind::AskMemory), _) => {
             lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
         }
-        _ if instead || !is_talk(&agent.turn.request.text) => lang.pick(
+        _ if instead || kind == "impossible" || !is_talk(&agent.turn.request.text) => lang.pick(
             "I could not understand this by rules, and did nothing. They list, read and find files and notes, remember what you say (“remember that …”), and remind you (“remind me at 15:30 to …”).",
             "按规则没听懂这句话，什么也没做。规则可以列出、读取和查找文件与笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”）。",
         ),
@@ -210,26 +221,56 @@ fn is_talk(text: &str) -> bool {
     })
 }
 
+/// Returns the answer to a wish that something is not remembered, if no note was forgotten.
+fn not_forgotten(agent: &AgentState) -> String {
+    let (turn, lang) = (&agent.turn, agent.lang);
+    let unwanted = to_forget(&turn.request.text);
+    let Some(unwanted) = unwanted.filter(|unwanted| !unwanted.is_empty()) else {
+        let text = lang.pick(
+            "I have written nothing down of this. What I remember stands in notes/MEMORY.md, where you can delete any line; “forget that …” deletes one.",
+            "这句话我没有记下。记住的内容都在 notes/MEMORY.md 里，您可以删掉任何一行；说“忘掉……”可以删掉一条。",
+        );
+        return text.to_owned();
+    };
+    let notes = unwanted_notes(turn, &unwanted);
+    if notes.is_empty() {
+        return lang.pick(
+            format!("I remember nothing about “{unwanted}”, so nothing was forgotten."),
+            format!("我没有记住关于“{unwanted}”的内容，所以什么都没有忘掉。"),
+        );
+    }
+    let notes: Vec<String> = notes.iter().map(|note| format!("- {note}")).collect();
+    let which = lang.pick(
+        "Which one? Nothing was forgotten yet:",
+        "忘掉哪一条？现在还什么都没有忘掉：",
+    );
+    format!("{which}\n{}", notes.join("\n"))
+}
+
 /// Returns the answer to a reminder whose time cannot be used.
-fn no_time(text: &str, lang: Lang) -> &'static str {
-    let lower = text.to_lowercase();
-    let past = ["yesterday", "昨天", "前天", "昨晚", "last week", "上周"];
-    if past.iter().any(|word| lower.contains(word)) {
-        return lang.pick(
-            "That time is in the past, so nothing is scheduled. When shall I remind you?",
-            "这个时间已过，没有安排。什么时候提醒？",
-        );
+fn no_time(error: Option<ScheduleError>, lang: Lang) -> String {
+    match error {
+        Some(ScheduleError::Past) => lang.pick(
+            "That time is in the past, so nothing is scheduled. When shall I remind you?".to_owned(),
+            "这个时间已过，没有安排。什么时候提醒？".to_owned(),
+        ),
+        Some(ScheduleError::NoHour) => lang.pick(
+            "At what time of the day shall I remind you? Nothing is scheduled yet.".to_owned(),
+            "几点提醒？现在还没有安排。".to_owned(),
+        ),
+        Some(ScheduleError::SeveralTimes(part)) => lang.pick(
+            format!("A reminder has one time, and “{part}” is another, so nothing is scheduled. Ask for one reminder after the other."),
+            format!("一个提醒只有一个时间，而“{part}”是另一个，所以没有安排。请一个一个地说。"),
+        ),
+        Some(ScheduleError::Unclear(part)) => lang.pick(
+            format!("I do not understand the time “{part}”, so nothing is scheduled. When shall I remind you?"),
+            format!("没听懂时间“{part}”，所以没有安排。什么时候提醒？"),
+        ),
+        _ => lang.pick(
+            "When shall I remind you? Say for instance: every day at 8:30, tomorrow at 15:00, in 10 minutes.".to_owned(),
+            "什么时候提醒？比如：每天8点半、明天下午3点、10分钟后。".to_owned(),
+        ),
     }
-    if lower.contains('月') && lower.contains(['日', '号']) {
-        return lang.pick(
-            "There is no such day and time, so nothing is scheduled. When shall I remind you?",
-            "没有这样的日期和时间，所以没有安排。什么时候提醒？",
-        );
-    }
-    lang.pick(
-        "When shall I remind you? Say for instance: every day at 8:30, tomorrow at 15:00, in 10 minutes.",
-        "什么时候提醒？比如：每天8点半、明天下午3点、10分钟后。",
-    )
 }
 
 /// Returns the answer to a cancellation that fits no job, with those that there are.
@@ -246,10 +287,19 @@ fn no_such_job(agent: &AgentState) -> String {
             .pick("There is no reminder.", "没有任何提醒。")
             .to_owned(),
         Some(made) => {
-            let told = lang.pick(
-                "There is no such reminder. There are:",
-                "没有这样的提醒。现有：",
-            );
+            // Words that are about nothing, or about several, do not say which.
+            let several = reminder::is_vague(&agent.turn);
+            let told = if several {
+                lang.pick(
+                    "Which one? Nothing was changed yet:",
+                    "是哪一个？现在还没有改动：",
+                )
+            } else {
+                lang.pick(
+                    "There is no such reminder. There are:",
+                    "没有这样的提醒。现有：",
+                )
+            };
             format!("{told}\n{}", made.for_people())
         }
     }

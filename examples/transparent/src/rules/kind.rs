@@ -1,5 +1,9 @@
 //! The kind of a wish, by its words.
-use fugato::words::{TimeReference, is_negated, is_question, path};
+use fugato::{
+    agent::memory::{to_forget, to_remember},
+    words::{CronSchedule, ScheduleError, TimeReference, is_negated, is_question, path},
+};
+use jiff::{Zoned, civil::date, tz::TimeZone};
 
 use crate::intent::IntentKind;
 
@@ -41,23 +45,30 @@ const PHOTO: Words = Words("拍照/拍张/拍一张/拍个/take a photo/take a p
 const NOTIFY: Words = Words("通知/notify/notification");
 const ASKS_MEMORY: Words = Words("记得/do you remember/what did i/what do you know");
 const REMEMBER: Words = Words("记住/记一下/记下/别忘了/remember/keep in mind/make a note");
+/// Words of a wish that is a reminder where it tells a time.
+const CALL: Words = Words(
+    "叫我/别忘/不要忘/wake me/don't forget to/dont forget to/do not forget to/don't let me forget",
+);
+/// Words for one reminder of those that were listed.
+const ONE: Words =
+    Words("the one /that one/this one/那个/那条/那一个/the first/the second/the last/第");
 const FORGET: Words =
     Words("forget /忘掉/忘记/忘了/别记/不要记/不用记/don't remember/do not remember");
 /// Requests that no tool serves.
 const IMPOSSIBLE: Words = Words(
-    "delete/erase/remove/rename/overwrite/email/e-mail/send /run /execute/rm -/删除/删掉/新建/创建/写入/改名/重命名/发给/发到/发送/寄给/打电话/转账",
+    "delete/erase/remove/rename/overwrite/email/e-mail/send /run /execute/rm -/删除/删掉/新建/创建/写入/写进/写到/建一个文件/create a file/create file/append /改名/重命名/发给/发到/发送/寄给/打电话/转账",
 );
 const READ: Words = Words(
     "读/打开/看看/看一下/显示/写了什么/里有什么/内容/里面/read /open /show /what's in/what is in/what does",
 );
 const FILES: Words = Words("文件/文档/文件夹/pdf/file/document/folder/表格/spreadsheet");
 const LISTS_FILES: Words = Words(
-    "哪些/有没有/列/所有/全部/里有什么/改过/what files/which files/list/every/all /do i have/are there/照片文件/图片文件",
+    "哪些/有没有/有什么/有几个/有多少/how many/列/所有/全部/里有什么/改过/what files/which files/list/every/all /do i have/are there/照片文件/图片文件",
 );
 const EXCEPT: Words = Words("but not/except/without/除了/不要");
 const SEARCH: Words = Words("找/搜/查/find/search/look for/where is/where are");
 const QUESTION: Words = Words(
-    "是什么/什么时候/在哪/哪里/是谁/谁是/多少/几月/几号/几点/做什么/说什么/怎么/为什么/吗/呢/什么来着",
+    "是什么/叫什么/什么名字/什么时候/在哪/哪里/是谁/谁是/多少/几月/几号/几点/做什么/说什么/怎么/为什么/吗/呢/什么来着",
 );
 
 /// Returns the kind of a wish. `lower` is its text in lower case.
@@ -69,13 +80,24 @@ pub(super) fn kind(lower: &str) -> WishKind {
     if HELP.are_in(lower) {
         return (IntentKind::Chat, "help", 0.1);
     }
+    if super::words::moved(lower).is_some() {
+        return (IntentKind::Execute, "move", 0.4);
+    }
     if let Some(at) = REMINDER.at(lower) {
         return reminder(lower, at);
+    }
+    if CANCEL.at(lower).is_some_and(|verb| verb < 8) && ONE.are_in(lower) {
+        return (IntentKind::Execute, "cancel", 0.3);
+    }
+    if CALL.are_in(lower) && to_remember(lower).is_none() && is_timed(lower) {
+        return (IntentKind::Remind, "", 0.4);
     }
     if PLUGIN.are_in(lower) {
         return (IntentKind::Execute, "plugin", 0.3);
     }
-    if FORGET.are_in(lower) || is_negated(lower, &["remember", "记住"]) {
+    let keeps = Words("别忘/不要忘/don't forget/dont forget/do not forget").are_in(lower);
+    let forgets = FORGET.are_in(lower) && !keeps || to_forget(lower).is_some();
+    if forgets || is_negated(lower, &["remember", "记住"]) {
         return (IntentKind::Chat, "forget", 0.1);
     }
     let spoken = [
@@ -86,8 +108,18 @@ pub(super) fn kind(lower: &str) -> WishKind {
         (&REMEMBER, (IntentKind::Create, "memory", 0.1)),
         (&IMPOSSIBLE, (IntentKind::Chat, "impossible", 0.1)),
     ];
+    if lower.trim_start().starts_with("write ") {
+        return (IntentKind::Chat, "impossible", 0.1);
+    }
     let found = spoken.into_iter().find(|(words, _)| words.are_in(lower));
     found.map_or_else(|| about_files(lower), |(_, kind)| kind)
+}
+
+/// Returns true if a text names a day or a time, of whatever day it is said.
+fn is_timed(lower: &str) -> bool {
+    let any_day: Option<Zoned> = date(2026, 1, 1).to_zoned(TimeZone::UTC).ok();
+    let read = any_day.map(|day| CronSchedule::of(lower, &day));
+    !matches!(read, None | Some(Err(ScheduleError::NoTime)))
 }
 
 /// Returns what is wanted of reminders, of which the word stands here.

@@ -1,5 +1,5 @@
 //! The meaning of a wish's words for the tools of this agent.
-use fugato::words::{after_phrase, clock_time, keywords, strip_phrase};
+use fugato::words::{after_phrase, clock_time, keywords, number, number_after, strip_phrase};
 
 /// The endings of the names of files, by the words for their kind.
 const KINDS: [(&str, &[&str]); 15] = [
@@ -27,15 +27,15 @@ const ENDINGS: [&str; 14] = [
 
 /// Words of a request for files that say nothing about their text.
 const NO_SUBJECT: &str = "any are change changed create created docs every except excel folder give got have i'd \
-    in kind kinds list markdown mine modified my not now ones pdf pdfs photo photos please recently see show sort \
+    how in kind kinds list many markdown mine modified my not now ones pdf pdfs photo photos please recently see show sort \
     spreadsheet spreadsheets text there today want were which word yesterday";
-const NO_SUBJECT_ZH: &str = "麻烦 帮我 请 所有 全部 我的 我 的 文件夹 文件 文档 表格 照片 图片 文本 哪些 什么 有没有 有 列出 列一下 列 \
+const NO_SUBJECT_ZH: &str = "麻烦 帮我 请 有什么 有几个 有多少个 有多少 几个 所有 全部 我的 我 的 文件夹 文件 文档 表格 照片 图片 文本 哪些 什么 有没有 有 列出 列一下 列 \
     找出 找一下 找 查一下 一下 改过 修改过 看看 谢谢 今天 昨天 最近 都 里 了 吗 呢";
 
 /// Words of a question that its answer does not hold.
 const ASKED: &str = "according day does get how latest long many me much need often our prefer question say says \
     spreadsheet take tell text their them there they think us use we which";
-const ASKED_ZH: &str = "请问 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
+const ASKED_ZH: &str = "请问 叫什么名字 叫什么 什么名字 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
     什么 是多少 多少 是谁 谁 怎么样 怎么 为什么 有没有 提到 举行 文件夹 文件 文档 打开 读一下 读取 查看 看看 搜索 你 还 记得 知道";
 
 /// Returns the endings of the kinds of files that a text names.
@@ -182,13 +182,32 @@ pub(super) fn job(text: &str) -> Option<String> {
 /// Returns true if a text is about all of something.
 pub(super) fn all(text: &str) -> bool {
     let lower = text.to_lowercase();
-    let words = ["全部", "所有", "都", "all ", "every "];
+    let words = [
+        "全部",
+        "所有",
+        "都",
+        "任何",
+        "all ",
+        "every ",
+        "everything",
+        "anything",
+    ];
     words.iter().any(|word| lower.contains(word))
 }
 
 /// Returns what the reminder that a person no longer wants is about.
 pub(super) fn unwanted(text: &str) -> String {
-    const NOISE: [&str; 22] = [
+    const NOISE: [&str; 32] = [
+        "以后",
+        "什么都",
+        "任何",
+        "那一个",
+        "那个",
+        "这个",
+        "那条",
+        "这条",
+        "再也",
+        "叫我",
         "不要再",
         "不用再",
         "别再",
@@ -212,8 +231,8 @@ pub(super) fn unwanted(text: &str) -> String {
         "别",
         "请",
     ];
-    const WORDS: &str = "a about all any cancel clear delete do don don't drop i it job jobs longer me my need no not of \
-        please remind reminder reminders reminding remove stop that the to want";
+    const WORDS: &str = "a about all any anymore anything at cancel clear delete do don don't dont drop everything ever i it job \
+        jobs longer me more my need no not of one please remind reminder reminders reminding remove stop that the this to want";
     let mut rest = text.to_lowercase().replace('’', "'");
     for noise in NOISE {
         rest = rest.replace(noise, " ");
@@ -222,6 +241,99 @@ pub(super) fn unwanted(text: &str) -> String {
     let words = rest.split(ends).filter(|word| !word.is_empty());
     let words = words.filter(|word| !WORDS.split_whitespace().any(|noise| noise == *word));
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the place of the reminder that a text names by its number, of so many, from 0: "reminder
+/// 2", 第二个提醒, "the last reminder"; the inner one is none if there is none with that number.
+pub(super) fn place(text: &str, many: usize) -> Option<Option<usize>> {
+    const NTH: [(&str, usize); 5] = [
+        ("first", 1),
+        ("second", 2),
+        ("third", 3),
+        ("fourth", 4),
+        ("fifth", 5),
+    ];
+    let lower = text.to_lowercase();
+    let figure = number_after(&lower, &["reminder", "job", "number", "#", "no.", "提醒"]);
+    let chinese = || {
+        let (count, rest) = number(lower.split_once('第')?.1)?;
+        rest.starts_with(['个', '条', '项']).then_some(count)
+    };
+    let figure = figure.or_else(chinese);
+    let figure = figure.map(|it| usize::try_from(it).unwrap_or(0));
+    let ends = ["reminder", "one", "job"];
+    let names = |word: &str| {
+        ends.iter()
+            .any(|end| lower.contains(&format!("{word} {end}")))
+    };
+    let nth = || {
+        NTH.into_iter()
+            .find(|(word, _)| names(word))
+            .map(|(_, at)| at)
+    };
+    let last = || (names("last") || lower.contains("最后一")).then_some(many);
+    let figure = figure.or_else(nth).or_else(last)?;
+    Some(figure.checked_sub(1).filter(|at| *at < many))
+}
+
+/// Returns what the reminder that a text moves is about, and the words for its other time: "move the
+/// mom reminder to 6pm", 把妈妈的提醒改到六点; none if it moves none.
+pub(super) fn moved(text: &str) -> Option<(String, String)> {
+    const MOVES: [&str; 8] = [
+        "move ",
+        "change ",
+        "reschedule ",
+        "postpone ",
+        "shift ",
+        "delay ",
+        "set ",
+        "push ",
+    ];
+    const TO: [&str; 9] = [
+        "改到",
+        "改成",
+        "改为",
+        "挪到",
+        "移到",
+        "推迟到",
+        "提前到",
+        "调到",
+        "换到",
+    ];
+    let plain = text
+        .trim()
+        .trim_end_matches(['.', '!', '。', '！', '吧', '?', '？']);
+    let asks = [
+        "please ",
+        "can you ",
+        "could you ",
+        "actually, ",
+        "actually ",
+    ];
+    let mut rest = plain;
+    while let Some(shorter) = strip_phrase(rest, &asks) {
+        rest = shorter;
+    }
+    let english = strip_phrase(rest, &MOVES).and_then(|rest| {
+        let lower = rest.to_ascii_lowercase();
+        let cut = [" to ", " until "]
+            .iter()
+            .filter_map(|to| Some((lower.rfind(to)?, to.len())));
+        let (at, length) = cut.max()?;
+        lower.get(..at).filter(|about| about.contains("remind"))?;
+        Some((rest.get(..at)?, rest.get(at + length..)?))
+    });
+    let chinese = || {
+        let mut cuts = TO.iter().filter_map(|to| plain.split_once(to));
+        cuts.find(|(about, _)| {
+            about.ends_with("提醒") || about.starts_with('把') && about.contains("提醒")
+        })
+    };
+    let (about, time) = english.or_else(chinese)?;
+    let about = unwanted(about);
+    let noise = ["time", "的时间", "时间"];
+    let words = about.split(' ').filter(|word| !noise.contains(word));
+    Some((words.collect::<Vec<_>>().join(" "), time.trim().to_owned()))
 }
 
 /// Returns true if a task is what a person means by these words: it holds all of them.
@@ -248,6 +360,13 @@ pub(super) fn task(text: &str) -> String {
         "remind me about ",
         "remind me",
         "remind",
+        "别忘了叫我",
+        "不要忘了叫我",
+        "叫我",
+        "别忘了",
+        "不要忘了",
+        "don't forget to ",
+        "don't let me forget to ",
     ];
     let rest = after(text, &verbs);
     let timed = ["every ", "at ", "in ", "on ", "tomorrow", "today", "daily"];
@@ -268,10 +387,34 @@ pub(crate) fn retimed(request: &str, words: &str) -> Option<String> {
         "改到",
         "改为",
     ];
+    /// Words before a time that stands alone: "no, at 7", 不，七点.
+    const NO: [&str; 10] = [
+        "no, ",
+        "no ",
+        "nope, ",
+        "not that, ",
+        "sorry, ",
+        "不，",
+        "不,",
+        "不对，",
+        "不是，",
+        "不 ",
+    ];
     let marks = |c: char| c.is_whitespace() || ".。!！".contains(c);
-    let said = after_phrase(words, &SAYS)?.trim_matches(marks);
+    let alone = || Some(strip_phrase(words.trim(), &NO).unwrap_or(words));
+    let said = after_phrase(words, &SAYS)
+        .or_else(alone)?
+        .trim_matches(marks);
     let said = said.trim_end_matches('吧').to_lowercase();
-    let said = said.strip_prefix("at ").unwrap_or(&said);
+    let (said, at) = match said.strip_prefix("at ") {
+        Some(said) => (said, true),
+        None => (said.as_str(), false),
+    };
+    // A number alone may answer anything.
+    let is_bare = said.bytes().all(|b| b.is_ascii_digit());
+    if is_bare && !at && after_phrase(words, &SAYS).is_none() {
+        return None;
+    }
     let is_hour = !said.is_empty() && said.bytes().all(|b| b.is_ascii_digit());
     if !is_hour && clock_time(said).is_none_or(|(_, rest)| !rest.is_empty()) {
         return None;
@@ -350,6 +493,17 @@ mod tests {
                 "改成7点半吧",
                 Some("明天早上7点半提醒我跑步"),
             ),
+            (
+                "remind me tomorrow at 6pm to call mom",
+                "no, at 7",
+                Some("remind me tomorrow at 7 to call mom"),
+            ),
+            (
+                "明天早上8点提醒我跑步",
+                "不，七点半",
+                Some("明天早上七点半提醒我跑步"),
+            ),
+            ("明天早上8点提醒我跑步", "不", None),
             ("明天早上8点提醒我跑步", "改成游泳吧", None),
             ("remind me at 9 to stretch", "make it shorter", None),
             ("remind me to stretch", "make it 10", None),
@@ -367,9 +521,30 @@ mod tests {
             ("不要提醒我买面包了", "买面包"),
             ("don't remind me to drink water", "drink water"),
             ("把提醒全部取消", ""),
+            ("cancel the one about mom", "mom"),
+            ("取消给妈妈打电话的那个", "给妈妈打电话"),
+            ("dont remind me of anything anymore", ""),
+            ("以后什么都别提醒我了", ""),
         ] {
             assert_eq!(unwanted(text), words, "{text}");
         }
+        for (text, at) in [
+            ("delete reminder 2", Some(Some(1))),
+            ("删除第2个提醒", Some(Some(1))),
+            ("cancel the last reminder", Some(Some(2))),
+            ("delete reminder 9", Some(None)),
+            ("cancel the reminder to buy 2 eggs", None),
+        ] {
+            assert_eq!(place(text, 3), at, "{text}");
+        }
+        for (text, about, time) in [
+            ("move the mom reminder to 6pm", "mom", "6pm"),
+            ("change the reminder to call mom to 7", "call mom", "7"),
+            ("把妈妈的提醒改到六点", "妈妈", "六点"),
+        ] {
+            assert_eq!(moved(text), Some((about.into(), time.into())), "{text}");
+        }
+        assert_eq!(moved("remind me to move the car at 6pm"), None);
         assert!(is_about("buy bread", "bread") && is_about("开会", "开会"));
         assert!(!is_about("call Anna", "call bert") && !is_about("call Anna", ""));
     }

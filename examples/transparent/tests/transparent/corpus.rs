@@ -1,5 +1,5 @@
 //! Requests as people type them, in both languages: what is understood, what is refused, and what
-//! is never written. `corpus.toml` says what the world of each is.
+//! is never written. `corpus.toml` says what the world of each is, and `further.toml` has more.
 use std::{fs, path::Path, time::SystemTime};
 
 use fugato::{
@@ -18,7 +18,7 @@ use transparent::agent::AgentState;
 
 use crate::common::Home;
 
-const CASES: &str = include_str!("corpus.toml");
+const CASES: &str = concat!(include_str!("corpus.toml"), include_str!("further.toml"));
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

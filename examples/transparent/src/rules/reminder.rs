@@ -1,0 +1,185 @@
+//! Reminders by rules: a new one, another time for one, and their end.
+use fugato::{
+    cron::{CANCEL, CREATE, Job, LIST},
+    state::Role,
+    words::{CronSchedule, ScheduleError, untimed},
+};
+use jiff::{Timestamp, Zoned, tz::TimeZone};
+use serde_json::json;
+
+use super::{intent, words};
+use crate::{
+    agent::{AgentState, TurnState},
+    intent::{Intent, IntentKind, Params},
+    plan::TurnStep,
+};
+
+/// The kind of a reminder whose time was asked for or changed: the query is its task.
+const WHEN: &str = "when";
+
+/// Returns the intent of the message of a turn: words that only tell a time answer the question
+/// when to remind, or change the reminder whose card they came under.
+pub fn intent_of(agent: &AgentState) -> Intent {
+    let (turn, text) = (&agent.turn, &agent.turn.request.text);
+    let own = intent(text);
+    let mut said = agent.conversation.history.iter().rev().skip(1);
+    // A turn that gave way to these words has no answer.
+    let withdrawn = said
+        .clone()
+        .next()
+        .is_some_and(|one| one.role == Role::User);
+    let before = said.find(|message| message.role == Role::User);
+    let Some(before) = before.map(|message| message.content.as_str()) else {
+        return own;
+    };
+    let is_reminder = intent(before).intent == IntentKind::Remind;
+    if own.intent == IntentKind::Remind || !is_reminder {
+        return own;
+    }
+    let when = |task: &str, time: String| {
+        let params = Params {
+            kind: WHEN.to_owned(),
+            query: words::task(task),
+            time_range: time,
+            ..Params::default()
+        };
+        Intent::new(IntentKind::Remind, 0.4, params)
+    };
+    // A bare hour answers the question for the time.
+    let answers = [text.clone(), format!("at {text}")];
+    let mut answers = answers.iter();
+    let is_time = |time: &String| schedule(turn, time).is_ok();
+    match schedule(turn, before) {
+        Ok(_) => {
+            let time = words::retimed(before, text).filter(|_| withdrawn);
+            let time = time.filter(is_time);
+            time.map_or(own, |time| when(before, time))
+        }
+        // The day was told, and the words tell the time of that day.
+        Err(ScheduleError::NoHour) => {
+            let joined = |answer: &String| Some(format!("{before} {answer}")).filter(is_time);
+            if let Some(both) = answers.clone().find_map(joined) {
+                return when(&both, both.clone());
+            }
+            let time = answers.find(|time| is_time(time));
+            time.map_or(own, |time| when(before, time.clone()))
+        }
+        Err(_) => {
+            let time = answers.find(|time| is_time(time));
+            time.map_or(own, |time| when(before, time.clone()))
+        }
+    }
+}
+
+/// Returns the step for a reminder. Without a readable time there is none, and the answer says what
+/// is missing.
+pub(super) fn steps(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
+    let text = &turn.request.text;
+    let task = if params.kind == WHEN {
+        params.query.clone()
+    } else {
+        words::task(text)
+    };
+    let Ok(due) = due(turn) else {
+        return vec![];
+    };
+    let task = untimed(&task, &began(turn));
+    vec![creating(&due, task)]
+}
+
+/// Returns the schedule of the reminder that a turn asks for.
+pub(super) fn due(turn: &TurnState) -> Result<CronSchedule, ScheduleError> {
+    let params = turn.intent.as_ref().map(|intent| &intent.params);
+    let params = params.filter(|params| params.kind == WHEN);
+    schedule(
+        turn,
+        params.map_or(&turn.request.text, |params| &params.time_range),
+    )
+}
+
+fn creating(due: &CronSchedule, task: &str) -> TurnStep {
+    let wanted = json!({ "schedule": due.expression, "task": task, "once": due.once });
+    TurnStep::tool(CREATE, wanted)
+}
+
+/// Returns the list of jobs, and then the cancellation of those that the words name.
+pub(super) fn cancelling(turn: &TurnState) -> Vec<TurnStep> {
+    let text = &turn.request.text;
+    let cancel = |id: &str| TurnStep::tool(CANCEL, json!({ "id": id }));
+    let mut steps = vec![TurnStep::tool(LIST, json!({}))];
+    let Some(jobs) = turn.listed_jobs() else {
+        return steps;
+    };
+    if let Some(id) = words::job(text) {
+        steps.push(cancel(&id));
+        return steps;
+    }
+    let unwanted = words::unwanted(text);
+    let all = unwanted.is_empty() && words::all(text);
+    let place = words::place(text, jobs.len());
+    let alone = unwanted.is_empty() && jobs.len() == 1;
+    let is_wanted = |(at, job): &(usize, &Job)| match place {
+        Some(place) => place == Some(*at),
+        None => all || alone || words::is_about(&job.wish.task, &unwanted),
+    };
+    let wanted = jobs.iter().enumerate().filter(is_wanted);
+    steps.extend(wanted.map(|(_, job)| cancel(&job.id)));
+    steps
+}
+
+/// Returns the list of jobs, then the reminder at its other time, and once that is made the
+/// cancellation of the one in whose place it is.
+pub(super) fn moving(turn: &TurnState) -> Vec<TurnStep> {
+    let mut steps = vec![TurnStep::tool(LIST, json!({}))];
+    let Some(Ok((job, due))) = moved(turn) else {
+        return steps;
+    };
+    steps.push(creating(&due, &job.wish.task));
+    if turn.done().any(|made| made.call.name == CREATE) {
+        steps.push(TurnStep::tool(CANCEL, json!({ "id": job.id })));
+    }
+    steps
+}
+
+/// Returns the only listed job that a turn moves, with its other schedule; none if there is no such
+/// job, or several.
+pub(super) fn moved(turn: &TurnState) -> Option<Result<(Job, CronSchedule), ScheduleError>> {
+    let (about, time) = words::moved(&turn.request.text)?;
+    let jobs = turn.listed_jobs()?;
+    let wanted = |job: &&Job| about.is_empty() || words::is_about(&job.wish.task, &about);
+    let mut wanted = jobs.iter().filter(wanted);
+    let (job, None) = (wanted.next()?, wanted.next()) else {
+        return None;
+    };
+    let due = Timestamp::from_millisecond(job.due).unwrap_or_default();
+    let due = due.to_zoned(zone(turn));
+    let expression = job.wish.schedule.clone();
+    let once = job.wish.once;
+    let old = CronSchedule { expression, once };
+    let due = old.moved(&due, &time, &began(turn));
+    Some(due.map(|due| (job.clone(), due)))
+}
+
+/// Returns true if the words of a turn are about several of the listed jobs, without saying which.
+pub(super) fn is_vague(turn: &TurnState) -> bool {
+    let text = &turn.request.text;
+    let about = words::moved(text).map_or_else(|| words::unwanted(text), |(about, _)| about);
+    let jobs = turn.listed_jobs().unwrap_or_default();
+    let is_about = |job: &&Job| about.is_empty() || words::is_about(&job.wish.task, &about);
+    jobs.iter().filter(is_about).count() > 1
+}
+
+/// Returns the schedule that a text names, at the time of the turn.
+fn schedule(turn: &TurnState, text: &str) -> Result<CronSchedule, ScheduleError> {
+    CronSchedule::of(text, &began(turn))
+}
+
+fn zone(turn: &TurnState) -> TimeZone {
+    TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system())
+}
+
+/// Returns the time at which the turn began, in the zone of the person.
+fn began(turn: &TurnState) -> Zoned {
+    let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
+    now.to_zoned(zone(turn))
+}
