@@ -142,15 +142,11 @@ pub(crate) fn prompt(asked: &Interrupt, lang: Lang) -> &'static str {
 /// Returns the message for words that are no answer to a card.
 pub(crate) fn refusal(asked: &Interrupt, said: &str, lang: Lang) -> String {
     let allowed = prompt(asked, lang).trim_end_matches([':', ' ']);
+    let allowed = allowed.replace(['[', ']'], "");
+    let code = asked.id.code();
     lang.pick(
-        format!(
-            "{said:?} is no answer to the card {}; allowed: {allowed}",
-            asked.id.code()
-        ),
-        format!(
-            "{said:?} 不是对卡片 {} 的回答，可以是：{allowed}",
-            asked.id.code()
-        ),
+        format!("Card {code} waits, and “{said}” does not answer it. Nothing has changed; answer with {allowed}."),
+        format!("卡片 {code} 在等待，“{said}”不能回答它，什么都没有改变。可以回答：{allowed}。"),
     )
 }
 
@@ -222,6 +218,16 @@ mod tests {
         ] {
             assert_eq!(reply(&consent(), neither), None, "{neither}");
         }
+    }
+
+    #[test]
+    fn words_that_answer_no_card_are_told_what_does() {
+        let asked = consent();
+        let (english, chinese) = (Lang::En, Lang::Zh);
+        let told = refusal(&asked, "what time is it", english);
+        assert!(told.contains("answer with yes, no, or no and why"), "{told}");
+        let told = refusal(&asked, "几点了", chinese);
+        assert!(told.contains("“几点了”不能回答它"), "{told}");
     }
 
     #[test]

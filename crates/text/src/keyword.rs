@@ -4,7 +4,7 @@ use std::collections::HashSet;
 /// Words of a request that do not describe its subject. Of words with the same beginning the
 /// longest comes first.
 const NOISE_ZH: &str = "帮我找出 帮我找一下 帮我找 帮我查 帮我搜 找一下 查一下 搜一下 列出文件 还记得 记得 上个月 这个月 \
-    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出来 找出 一下 那个 那份 我的 有关 相关 关于 文件夹 文件 文档";
+    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出来 找出 一下 那个 那份 我的 有关的 有关 相关的 相关 关于 文件夹 文件 文档";
 const NOISE_EN: &str = "a about all and any at can could did do document documents file files find for from google have i in \
     internet is it know last list look me month my of on out please remember search show some that the this to today up was \
     web week were what when where who with written wrote yesterday you";
@@ -81,9 +81,20 @@ pub fn period(text: &str) -> Option<(&'static str, u32)> {
 /// Returns the first path or file name in a text: a word with a slash or an extension.
 pub fn path(text: &str) -> Option<String> {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '_' | '-');
+    // A Chinese word goes on right behind the ending: 清单.txt里.
+    let whole = |word: &'_ str| -> usize {
+        let end = word.rfind('.').map_or(word.len(), |at| at + 1);
+        let ending = word.get(end..).unwrap_or_default();
+        let latin = ending.find(|c: char| !c.is_ascii_alphanumeric());
+        match latin {
+            Some(length @ 1..=5) if word.contains('.') => end + length,
+            _ => word.len(),
+        }
+    };
     let mut words = text
         .split(|c: char| !fits(c))
-        .map(|word| word.trim_end_matches('.'));
+        .map(|word| word.trim_end_matches('.'))
+        .map(|word| word.get(..whole(word)).unwrap_or(word));
     let found = words.find(|word| {
         let ending = word.rsplit_once('.').is_some_and(|(name, ending)| {
             !name.is_empty()
@@ -130,6 +141,7 @@ mod tests {
         for (text, found) in [
             ("read ~/Documents/plan.md.", Some("~/Documents/plan.md")),
             ("打开 计划.md，谢谢", Some("计划.md")),
+            ("写到购物清单.txt里", Some("写到购物清单.txt")),
             ("I waited. And then", None),
             ("e.g.", Some("e.g")),
         ] {

@@ -3,7 +3,7 @@ use fugato::{
     agent::memory::{to_forget, to_quote, to_recall, to_remember},
     state::{ToolCall, say},
     words::{
-        ShortAnswer, after_phrase, is_question, normalize, number, numerals, path, strip_phrase,
+        ShortAnswer, after_phrase, is_negated, is_question, normalize, number, numerals, path, strip_phrase,
     },
 };
 use serde_json::{Value, json};
@@ -25,6 +25,35 @@ pub(crate) enum Wish {
 /// Returns what a message plainly asks for, after this one; none if it asks for nothing of the
 /// kind.
 pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
+    several(message).or_else(|| one(message, before))
+}
+
+/// Returns the calls of a message that plainly asks for several things, each of which is read alone.
+fn several(message: &str) -> Option<Wish> {
+    /// The tools that only read: what is written is one wish with all that follows.
+    const READS: [&str; 5] = ["calculate", "list_files", "read_file", "recall", "time"];
+    let breaks = [" and then ", ", then ", ", and ", " and ", "，然后", "，再", "，还有", "，"];
+    let mut parts = vec![message];
+    for at in breaks {
+        parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
+    }
+    if parts.len() < 2 {
+        return None;
+    }
+    let mut calls = vec![];
+    for part in parts {
+        match one(part, None)? {
+            Wish::Calls(more) if more.iter().all(|(tool, _)| READS.contains(&&**tool)) => {
+                calls.extend(more);
+            }
+            _ => return None,
+        }
+    }
+    Some(Wish::Calls(calls))
+}
+
+/// Returns the one thing that a message plainly asks for.
+fn one(message: &str, before: Option<&str>) -> Option<Wish> {
     let text = message.trim();
     let call = |tool: &str, arguments: Value| Some(Wish::Calls(vec![(tool.to_owned(), arguments)]));
     if let Some(note) = to_remember(text) {
@@ -55,7 +84,8 @@ pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
     if let Some((path, text)) = written(text) {
         return call("write_file", json!({ "path": path, "text": text }));
     }
-    if is_any(text, LIST) {
+    // A file that is named beside them is another wish.
+    if is_any(text, LIST) && path(text).is_none() {
         return call("list_files", json!({}));
     }
     if let Some(path) = read(text) {
@@ -139,6 +169,11 @@ const READ: &[&str] = &[
     "could you read ",
     "what is in ",
     "open ",
+    "can you open ",
+    "could you open ",
+    "can you read ",
+    "please read ",
+    "please open ",
     "读取文件",
     "读取",
     "打开文件",
@@ -223,12 +258,17 @@ const TIME_WORDS: &[&str] = &[
     "after",
     "before",
     "days",
+    "week",
+    "weeks",
     "hi",
     "hello",
     "will",
     "be",
 ];
 const TIME_WORDS_ZH: &[&str] = &[
+    "你好",
+    "您好",
+    "一下",
     "现在",
     "几点钟",
     "几点",
@@ -299,6 +339,10 @@ const OPERATORS: &[(&str, &str)] = &[
     ("除以", "/"),
     ("乘以", "*"),
     ("乘", "*"),
+    ("再加上", "+"),
+    ("再加", "+"),
+    ("再减去", "-"),
+    ("再减", "-"),
     ("加上", "+"),
     ("加", "+"),
     ("减去", "-"),
@@ -316,6 +360,7 @@ const AROUND: &[&str] = &[
     "tell me",
     "what is",
     "what's",
+    "whats",
     "what",
     "how much is",
     "calculate",
@@ -472,6 +517,9 @@ fn bare(text: &str) -> &str {
 /// follow another.
 fn times(text: &str, follows: bool) -> Option<Wish> {
     let asks = is_any(text, TIME);
+    if is_negated(text, TIME) || is_negated(text, &["tell"]) {
+        return None;
+    }
     let plain = numerals(&normalize(text));
     let (places, rest) = places(&plain);
     if !asks && (!follows || places.is_empty()) {
@@ -516,7 +564,10 @@ fn days(text: &str) -> Option<i64> {
     let after = |phrase: &str| {
         let (_, rest) = text.split_once(phrase)?;
         let (many, rest) = number(rest.trim_start())?;
-        rest.trim_start().starts_with("day").then_some(many)
+        let unit = rest.trim_start();
+        let days = if unit.starts_with("week") { 7 } else { 1 };
+        let named = unit.starts_with("day") || days == 7;
+        named.then(|| many.checked_mul(days)).flatten()
     };
     let before = || {
         let ends = ["天以后", "天之后", "天后"];

@@ -173,6 +173,18 @@ const OPENINGS: [&str; 39] = [
     "别忘了",
 ];
 
+/// The words with which a message goes on to something else than the note.
+const ELSE: [&str; 8] = [
+    " and remind me",
+    " and what is ",
+    " and what's ",
+    " and what time ",
+    "并提醒我",
+    "，提醒我",
+    "，到时提醒我",
+    "，前一天提醒我",
+];
+
 /// The ends of phrases that belong to the note.
 const KEPT: [&str; 2] = ["my ", " i "];
 
@@ -216,6 +228,10 @@ fn wish(sentence: &str) -> Option<&str> {
     let rest = sentence.get(opening.len() - kept..)?;
     let is_gap = |c: char| c.is_whitespace() || matches!(c, ':' | '：' | ',' | '，');
     let wish = rest.trim_start_matches(is_gap).trim_end();
+    let lower = wish.to_ascii_lowercase();
+    let end = ELSE.iter().filter_map(|words| lower.find(words)).min();
+    let wish = end.and_then(|end| wish.get(..end)).unwrap_or(wish);
+    let wish = wish.trim_end_matches(is_gap);
     // In 记住了 it is the person who remembers.
     let told = !matches!(wish, "" | "了" | "了。" | "了！");
     told.then_some(wish)

@@ -146,7 +146,12 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
     let intent = agent.turn.intent.as_ref();
     let kind = intent.map_or("", |intent| intent.params.kind.as_str());
     let text = match (intent.map(|intent| intent.intent), kind) {
-        (Some(IntentKind::Remind), _) => return no_time(reminder::due(&agent.turn).err(), lang),
+        (Some(IntentKind::Remind), _) => {
+            let asks = no_time(reminder::due(&agent.turn).err(), lang);
+            let kept = lang.pick("I have written down the rest. ", "其余的记下了。");
+            let kept = if agent.turn.remembered { kept } else { "" };
+            return format!("{kept}{asks}");
+        }
         (_, "move") => {
             return match reminder::moved(&agent.turn) {
                 Some(Err(error)) => no_time(Some(error), lang),
@@ -174,6 +179,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         (Some(IntentKind::Search | IntentKind::AskMemory), _) => {
             lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
         }
+        _ if is_thanks(&agent.turn.request.text) => lang.pick("You are welcome.", "不客气。"),
         _ if instead || kind == "impossible" || !is_talk(&agent.turn.request.text) => lang.pick(
             "I could not understand this by rules, and did nothing. They list, read and find files and notes, remember what you say (“remember that …”), and remind you (“remind me at 15:30 to …”).",
             "按规则没听懂这句话，什么也没做。规则可以列出、读取和查找文件与笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”）。",
@@ -184,6 +190,13 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         ),
     };
     text.to_owned()
+}
+
+/// Returns true for thanks, and nothing else.
+fn is_thanks(text: &str) -> bool {
+    let marks = |c: char| c.is_whitespace() || ".!。！~".contains(c);
+    let plain = text.trim_matches(marks).to_lowercase();
+    matches!(&*plain, "thanks" | "thank you" | "thx" | "thanks a lot" | "谢谢" | "谢谢你" | "多谢" | "谢谢您")
 }
 
 /// Returns true for a greeting, thanks, or a question about what the agent does.

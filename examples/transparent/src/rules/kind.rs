@@ -31,7 +31,7 @@ const ABOUT_ME: Words = Words(
     "know about me/know of me/remember about me/remember of me/remembered about me/知道我什么/了解我什么/记得我什么/我的什么信息/记住了什么/记了什么/记住了哪些",
 );
 const HELP: Words = Words(
-    "what can you do/how can you help/what are you able/你有什么功能/有什么用/你能做什么/你会什么/能帮我什么/能做些什么",
+    "what can you do/how can you help/what are you able/你有什么功能/有什么用/你能做什么/你能对/你会什么/能帮我什么/能做些什么",
 );
 const REMINDER: Words = Words("提醒/定时/remind/scheduled/ jobs/ job-/任务列表");
 const CANCEL: Words = Words("取消/删除/删掉/去掉/撤销/停止/cancel/delete/remove/drop/clear/stop ");
@@ -83,7 +83,9 @@ pub(super) fn kind(lower: &str) -> WishKind {
     if super::words::moved(lower).is_some() {
         return (IntentKind::Execute, "move", 0.4);
     }
-    if let Some(at) = REMINDER.at(lower) {
+    let searches = |at: usize| SEARCH.at(lower).is_some_and(|verb| verb < at);
+    let sought = |at: &usize| searches(*at) && FILES.are_in(lower);
+    if let Some(at) = REMINDER.at(lower).filter(|at| !sought(at)) {
         return reminder(lower, at);
     }
     if CANCEL.at(lower).is_some_and(|verb| verb < 8) && ONE.are_in(lower) {

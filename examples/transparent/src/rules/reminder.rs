@@ -124,6 +124,10 @@ pub(super) fn cancelling(turn: &TurnState) -> Vec<TurnStep> {
     };
     let wanted = jobs.iter().enumerate().filter(is_wanted);
     steps.extend(wanted.map(|(_, job)| cancel(&job.id)));
+    // A no to one card is a no to those that would follow.
+    if turn.failed().any(|made| made.call.name == CANCEL) {
+        steps.truncate(turn.followed);
+    }
     steps
 }
 

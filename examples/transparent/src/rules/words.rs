@@ -35,7 +35,7 @@ const NO_SUBJECT_ZH: &str = "麻烦 帮我 请 有什么 有几个 有多少个 
 /// Words of a question that its answer does not hold.
 const ASKED: &str = "according day does get how latest long many me much need often our prefer question say says \
     spreadsheet take tell text their them there they think us use we which";
-const ASKED_ZH: &str = "请问 叫什么名字 叫什么 什么名字 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
+const ASKED_ZH: &str = "请问 在第几 第几周 第几天 第几 叫什么名字 叫什么 什么名字 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
     什么 是多少 多少 是谁 谁 怎么样 怎么 为什么 有没有 提到 举行 文件夹 文件 文档 打开 读一下 读取 查看 看看 搜索 你 还 记得 知道";
 
 /// Returns the endings of the kinds of files that a text names.
