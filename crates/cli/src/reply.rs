@@ -225,7 +225,10 @@ mod tests {
         let asked = consent();
         let (english, chinese) = (Lang::En, Lang::Zh);
         let told = refusal(&asked, "what time is it", english);
-        assert!(told.contains("answer with yes, no, or no and why"), "{told}");
+        assert!(
+            told.contains("answer with yes, no, or no and why"),
+            "{told}"
+        );
         let told = refusal(&asked, "几点了", chinese);
         assert!(told.contains("“几点了”不能回答它"), "{told}");
     }

@@ -409,7 +409,6 @@ fn reply_to(asked: &Interrupt, say: &SayArgs) -> Result<Option<QuestionAnswer>, 
     Ok(say.yes.then(|| reply::agreed(asked)).flatten())
 }
 
-/// Returns the state and the first open question of a run.
 /// Says why words that decide something have decided nothing.
 fn names_no_card<S>(terminal: &mut Terminal, ended: &RunResult<S>) {
     let mut asked = ended.interrupts().iter();
@@ -422,6 +421,7 @@ fn names_no_card<S>(terminal: &mut Terminal, ended: &RunResult<S>) {
     }
 }
 
+/// Returns the state and the first open question of a run.
 fn open<S>(ended: &RunResult<S>) -> Option<(&S, &Interrupt)> {
     Some((ended.state(), ended.interrupts().first()?))
 }

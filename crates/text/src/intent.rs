@@ -97,6 +97,8 @@ impl<'t> Denial<'t> {
             "低于", "高于", "超过", "少于", "多于", "below", "above", "under", "over", "less",
             "more", "only",
         ];
+        /// 分别 and 特别 deny nothing.
+        const WORDS_WITH_BIE: [char; 8] = ['分', '特', '区', '级', '性', '差', '离', '告'];
         let ends = NOT.into_iter().filter_map(|not| {
             let mut places = thought.match_indices(not);
             places.find_map(|(at, _)| {
@@ -104,6 +106,7 @@ impl<'t> Denial<'t> {
                 let inside = not.is_ascii() && not != "n't" && is_inside(before);
                 let goes_on = not.is_ascii() && after.starts_with(|c: char| c.is_alphanumeric());
                 let is_bound = after_word(after.trim_start(), &BOUND).is_some();
+                let inside = inside || not == "别" && before.ends_with(WORDS_WITH_BIE);
                 (!inside && !goes_on && !is_bound).then_some(at + not.len())
             })
         });
@@ -213,6 +216,7 @@ mod tests {
             "don't worry, sell it",
             "not below 3 sell",
             "不低于 3 就卖",
+            "今天和明天分别卖",
             "buy",
         ] {
             assert!(!is_negated(text, &verbs), "{text}");

@@ -32,7 +32,13 @@ pub fn keywords(text: &str) -> Vec<String> {
     let (mut kept, mut seen) = (vec![], HashSet::new());
     for run in rest.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))) {
         let run = run.trim_matches('.').trim_start_matches(BEFORE);
-        for word in parts(run.trim_end_matches(BEHIND)) {
+        let run = run.trim_end_matches(BEHIND);
+        // What it belongs to said nothing: 项目的 is left of 关于项目的文件, and 目的 is a word.
+        let owns = run
+            .strip_suffix('的')
+            .filter(|it| !it.ends_with('目') || it.ends_with("项目"));
+        let run = owns.filter(|it| it.chars().nth(1).is_some()).unwrap_or(run);
+        for word in parts(run) {
             if !word.is_empty() && !is_noise(word) && seen.insert(word) {
                 kept.push(word.to_owned());
             }
@@ -130,6 +136,7 @@ mod tests {
             ("你好", "好"),
             ("找一下和计划有关的文件", "计划"),
             ("与和平条约相关的文档", "和平条约"),
+            ("有关于项目的文件", "有 项目"),
             ("…", ""),
         ] {
             assert_eq!(keywords(text).join(" "), about, "{text}");

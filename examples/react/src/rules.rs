@@ -56,7 +56,11 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
     if !results.is_empty() {
         let told = results.into_iter().map(|result| {
             let noted = made_by(after, result) == Some("recall");
-            if noted { told(said, result) } else { for_people(result).to_owned() }
+            if noted {
+                told(said, result)
+            } else {
+                for_people(result).to_owned()
+            }
         });
         return Answer::Text(told.collect::<Vec<_>>().join("\n"));
     }
@@ -94,7 +98,10 @@ fn forgets(request: &ChatRequest, unwanted: &str, found: &str) -> Answer {
             request,
             vec![("forget".to_owned(), json!({ "note": note }))],
         ),
-        [] if [",", "，", "、", " and ", "还有"].iter().any(|it| unwanted.contains(it)) => {
+        [] if [",", "，", "、", " and ", "还有"]
+            .iter()
+            .any(|it| unwanted.contains(it)) =>
+        {
             Answer::Text(say!(
                 "I can forget one note at a time, and no single one is “{unwanted}”: nothing was forgotten.",
                 "一次只能忘掉一条笔记，没有一条笔记是“{unwanted}”：什么都没有忘掉。"

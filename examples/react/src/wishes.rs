@@ -3,7 +3,8 @@ use fugato::{
     agent::memory::{to_forget, to_quote, to_recall, to_remember},
     state::{ToolCall, say},
     words::{
-        ShortAnswer, after_phrase, is_negated, is_question, normalize, number, numerals, path, strip_phrase,
+        ShortAnswer, after_phrase, is_negated, is_question, normalize, number, numerals, path,
+        strip_phrase,
     },
 };
 use serde_json::{Value, json};
@@ -32,7 +33,16 @@ pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
 fn several(message: &str) -> Option<Wish> {
     /// The tools that only read: what is written is one wish with all that follows.
     const READS: [&str; 5] = ["calculate", "list_files", "read_file", "recall", "time"];
-    let breaks = [" and then ", ", then ", ", and ", " and ", "，然后", "，再", "，还有", "，"];
+    let breaks = [
+        " and then ",
+        ", then ",
+        ", and ",
+        " and ",
+        "，然后",
+        "，再",
+        "，还有",
+        "，",
+    ];
     let mut parts = vec![message];
     for at in breaks {
         parts = parts.into_iter().flat_map(|part| part.split(at)).collect();

@@ -177,6 +177,10 @@ fn read(folder: &Path, prefix: &str, into: &mut BTreeMap<String, String>) {
 
 #[tokio::test]
 async fn rct_8_the_corpus_of_requests_is_understood_or_refused() {
-    let corpus: Corpus<Stored> = toml::from_str(concat!(include_str!("corpus.toml"), include_str!("further.toml"))).unwrap();
+    let corpus: Corpus<Stored> = toml::from_str(concat!(
+        include_str!("corpus.toml"),
+        include_str!("further.toml")
+    ))
+    .unwrap();
     corpus.assert_understood(OPEN, run).await;
 }

@@ -196,7 +196,10 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
 fn is_thanks(text: &str) -> bool {
     let marks = |c: char| c.is_whitespace() || ".!。！~".contains(c);
     let plain = text.trim_matches(marks).to_lowercase();
-    matches!(&*plain, "thanks" | "thank you" | "thx" | "thanks a lot" | "谢谢" | "谢谢你" | "多谢" | "谢谢您")
+    matches!(
+        &*plain,
+        "thanks" | "thank you" | "thx" | "thanks a lot" | "谢谢" | "谢谢你" | "多谢" | "谢谢您"
+    )
 }
 
 /// Returns true for a greeting, thanks, or a question about what the agent does.
