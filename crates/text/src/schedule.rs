@@ -45,7 +45,7 @@ impl CronSchedule {
         match dated(plain, now) {
             Some(due) => due,
             None => Err(match unread {
-                Some(unclear) => named(unclear, text),
+                Some(unclear) => named(&unclear, text),
                 None => missing(plain, text, now),
             }),
         }
@@ -141,7 +141,7 @@ impl CronSchedule {
 }
 
 /// Returns the error for words that are not understood, as they stand in the text.
-fn named(unclear: UnclearTime, text: &str) -> ScheduleError {
+fn named(unclear: &UnclearTime, text: &str) -> ScheduleError {
     let at = text.to_lowercase().find(&unclear.part);
     let said = at.and_then(|at| text.get(at..at + unclear.part.len()));
     let same = said.filter(|said| said.to_lowercase() == unclear.part);
@@ -157,7 +157,7 @@ fn named(unclear: UnclearTime, text: &str) -> ScheduleError {
 fn missing(plain: &str, text: &str, now: &Zoned) -> ScheduleError {
     let found = dates(plain, now.date(), DateDirection::Ahead);
     match (TimeReference::repeats(&found.rest), found.dates.as_slice()) {
-        (Err(unclear), _) => named(unclear, text),
+        (Err(unclear), _) => named(&unclear, text),
         (Ok(false), []) => ScheduleError::NoTime,
         (Ok(false), [day]) if *day < now.date() => ScheduleError::Past,
         (Ok(true), []) | (Ok(false), [_]) => ScheduleError::NoHour,

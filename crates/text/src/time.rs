@@ -397,15 +397,12 @@ fn english_amount(text: &str) -> Option<(i64, &str)> {
         Some(rest) => (1, rest),
         None => number(text).filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))?,
     };
-    let halved = after_word(rest, &HALF);
-    let (seconds, rest) = unit(halved.unwrap_or(rest).trim_start())?;
-    let halves_behind = after_word(rest, &HALF);
-    let halves = i64::from(halved.is_some()) + i64::from(halves_behind.is_some());
+    let inner = after_word(rest, &HALF);
+    let (seconds, rest) = unit(inner.unwrap_or(rest).trim_start())?;
+    let outer = after_word(rest, &HALF);
+    let halves = i64::from(inner.is_some()) + i64::from(outer.is_some());
     let halves = count.checked_mul(2)?.checked_add(halves)?;
-    Some((
-        halves.checked_mul(seconds)? / 2,
-        halves_behind.unwrap_or(rest),
-    ))
+    Some((halves.checked_mul(seconds)? / 2, outer.unwrap_or(rest)))
 }
 
 /// Returns the rest of a text after the first of these words that it begins with.

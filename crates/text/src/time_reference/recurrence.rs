@@ -56,9 +56,9 @@ pub(super) fn read(text: &str, clock: usize) -> Result<Option<Recurrence>, Uncle
 pub(super) fn interval(text: &str) -> Result<Option<(u32, &str)>, UnclearTime> {
     let english = word_positions(text, "every").find_map(|at| {
         let said = text.get(at + "every".len()..)?.trim_start();
-        let one = after_word(said, &["hour", "minute"]).and_then(|rest| {
+        let one = after_word(said, &["hour", "minute"]).map(|rest| {
             let seconds = if said.starts_with("hour") { 3600 } else { 60 };
-            Some((seconds, rest))
+            (seconds, rest)
         });
         let (seconds, rest) = one.or_else(|| english_wait(said))?;
         Some((at, seconds, rest))
@@ -86,11 +86,11 @@ pub(super) fn interval(text: &str) -> Result<Option<(u32, &str)>, UnclearTime> {
     let said = text.get(at..text.len() - rest.len()).unwrap_or_default();
     let minutes = u32::try_from(seconds / 60)
         .ok()
-        .filter(|_| seconds % 60 == 0);
+        .filter(|minutes| i64::from(*minutes) * 60 == seconds);
     // A clock shows the same minutes in each hour, and the same hours on each day.
     let fits = |minutes: &u32| match minutes {
-        1..=60 => 60 % minutes == 0,
-        61..=720 => minutes % 60 == 0 && 24 % (minutes / 60) == 0,
+        1..=60 => 60_u32.is_multiple_of(*minutes),
+        61..=720 => minutes.is_multiple_of(60) && 24_u32.is_multiple_of(minutes / 60),
         _ => false,
     };
     let minutes = minutes.filter(fits).ok_or_else(|| UnclearTime::new(said))?;
