@@ -87,6 +87,11 @@ impl Sentence<'_> {
         }
         let liking = self.liking()?;
         let days = self.habitual(false)?;
+        // "Not on Sundays and not in the mornings" are two times.
+        let denials = self.words.iter().filter(|word| matches!(word, Not | Never));
+        if denials.count() > 1 && !days.is_empty() {
+            return None;
+        }
         let (from, to) = match self.ranges.as_slice() {
             [range] => self.range(*range)?,
             [] if !days.is_empty() => self.span_of(self.part()?)?,
