@@ -318,7 +318,7 @@ impl WrittenRun<'_> {
             // In "320 euros two" the euros are those of the first number.
             let is_free = |head: &str| {
                 let taken = head.trim_end().ends_with(|c: char| c.is_ascii_digit());
-                !(taken && word(it)) && (!word(it) || !is_inside(head))
+                !(word(it) && (taken || is_inside(head)))
             };
             head.is_some_and(is_free) || after.starts_with(it)
         };
