@@ -198,15 +198,15 @@ async fn run(
     let permit: Option<LoadPermit> = permit.transpose()?;
     let running = office.begin(to, wish).await?;
     let Some(permit) = permit else {
-        let mut body = json!({ "thread": to.name, "run": running.run });
-        let status = if running.end.is_some() {
-            StatusCode::ACCEPTED
+        let (thread, run) = (to.name.as_str(), running.run);
+        let mut response = if running.end.is_some() {
+            let begun = json!({ "thread": thread, "run": run });
+            (StatusCode::ACCEPTED, Json(begun)).into_response()
         } else {
             // Nothing began, so that nobody will be told this elsewhere.
-            body["unchanged"] = running.events.fold(Value::Null, at_rest).await;
-            StatusCode::OK
+            let unchanged = running.events.fold(Value::Null, at_rest).await;
+            Json(json!({ "thread": thread, "run": run, "unchanged": unchanged })).into_response()
         };
-        let mut response = (status, Json(body)).into_response();
         relay::name(&mut response, to);
         return Ok(response);
     };

@@ -217,10 +217,7 @@ impl App {
             }
             CliCommand::Move { to, all, prefix } => {
                 let threads = if all {
-                    let opened = self.open_existing().await?;
-                    let store = opened.store.clone();
-                    let (agent, _) = build(opened).await?.parts();
-                    relocate::own(agent.runner(), &*store, prefix, terminal).await?
+                    self.own_threads(prefix, build, terminal).await?
                 } else {
                     vec![thread]
                 };
@@ -266,6 +263,19 @@ impl App {
                 lang.scope_future(looked).await
             }
         }
+    }
+
+    /// Returns the conversations of this program in its store.
+    async fn own_threads<W: IntoService>(
+        &self,
+        prefix: String,
+        build: impl AsyncFn(Resources) -> Result<W, BoxError>,
+        terminal: &mut Terminal,
+    ) -> Result<Vec<ThreadId>, BoxError> {
+        let opened = self.open_existing().await?;
+        let store = opened.store.clone();
+        let (agent, _) = build(opened).await?.parts();
+        relocate::own(agent.runner(), &*store, prefix, terminal).await
     }
 
     /// Serves the agents that `build` wires, whose threads the engine places, if there is one.

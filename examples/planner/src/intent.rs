@@ -398,7 +398,6 @@ fn with_verbs(message: &str) -> String {
 /// Returns the wishes of a message, each with the part of it that says so: several if each part is
 /// a whole order, else one.
 pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
-    let message = &with_verbs(message);
     const BREAKS: [&str; 10] = [
         "和",
         "、",
@@ -411,6 +410,7 @@ pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
         "; ",
         "。",
     ];
+    let message = &with_verbs(message);
     let order = |part: &str| Some(wish(part)).filter(|it| matches!(it, UserWish::Order(..)));
     let parts = clauses(message, &BREAKS, order, |_, _, _| false);
     let parts = parts.into_iter().map(|(_, part)| (wish(&part), part));

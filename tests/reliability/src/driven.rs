@@ -10,9 +10,7 @@ use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{State, ThreadId};
 use fugato_store::{MemoryLog, ThreadStore};
 use futures::future;
-use restate_sdk::prelude::{
-    ContextSideEffects as _, Endpoint, HandlerError, HandlerResult, HttpServer, ObjectContext,
-};
+use restate_sdk::prelude::{Endpoint, HttpServer};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
@@ -39,19 +37,25 @@ impl State for Page {
     }
 }
 
-/// A handler that keeps the words in the engine, and nothing else.
-struct Plain {
-    bytes: usize,
-}
+mod plain {
+    use restate_sdk::prelude::{
+        ContextSideEffects as _, HandlerError, HandlerResult, ObjectContext,
+    };
 
-#[restate_sdk::object(name = "Plain", journal_retention = "0s")]
-impl Plain {
-    #[handler]
-    async fn write(&self, ctx: ObjectContext<'_>, _came: i64) -> Result<(), HandlerError> {
-        let words = words(self.bytes);
-        let kept = ctx.run(|| async move { HandlerResult::<String>::Ok(words) });
-        kept.await?;
-        Ok(())
+    /// A handler that keeps the words in the engine, and nothing else.
+    pub(super) struct Plain {
+        pub(super) bytes: usize,
+    }
+
+    #[restate_sdk::object(name = "Plain", journal_retention = "0s")]
+    impl Plain {
+        #[handler]
+        async fn write(&self, ctx: ObjectContext<'_>, _came: i64) -> Result<(), HandlerError> {
+            let words = super::words(self.bytes);
+            let kept = ctx.run(|| async move { HandlerResult::<String>::Ok(words) });
+            kept.await?;
+            Ok(())
+        }
     }
 }
 
@@ -84,12 +88,12 @@ pub async fn driven(server: &servers::Restate, bytes: usize, calls: u64) -> Tria
     let memory = Driven::new(server, "InMemory", Arc::new(MemoryLog::default()), bytes).await?;
     let sqlite = Driven::new(server, "OnSqlite", Arc::new(file), bytes).await?;
 
-    let endpoint = Endpoint::builder().bind(Plain { bytes }).build();
+    let endpoint = Endpoint::builder().bind(plain::Plain { bytes }).build();
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let at = format!("http://{}", listener.local_addr()?);
     let stop = future::pending::<()>();
-    let plain = HttpServer::new(endpoint).serve_with_cancel(listener, stop);
-    let plain = Serving(tokio::spawn(plain));
+    let serving = HttpServer::new(endpoint).serve_with_cancel(listener, stop);
+    let serving = Serving(tokio::spawn(serving));
     memory.engine.register(&server.admin(), &at).await?;
 
     let client = reqwest::Client::new();
@@ -116,7 +120,7 @@ pub async fn driven(server: &servers::Restate, bytes: usize, calls: u64) -> Tria
             }
         }
     }
-    drop(plain);
+    drop(serving);
     Ok(DriveCost {
         bytes,
         handler: median(handler),
@@ -151,7 +155,7 @@ impl Driven {
     ) -> TrialResult<Self> {
         // No sweep drives a thread before it is called.
         let options = RestateOptions::new(server.server().url()).service(name);
-        let engine = Restate::new(options.sweep(Duration::from_secs(3600)))?;
+        let engine = Restate::new(options.sweep(Duration::from_hours(1)))?;
         let write = move |_: Context<Page>| async move { Ok::<_, BoxError>(Written(words(bytes))) };
         let graph = Graph::<Page>::starting_at("write")
             .node("write", write)
@@ -162,8 +166,8 @@ impl Driven {
         let at = format!("http://{}", listener.local_addr()?);
         let (serving, agent) = (engine.clone(), Arc::new(runner.clone()) as Arc<dyn Drive>);
         let serving = tokio::spawn(async move {
-            let served = serving.serve(listener, vec![agent], future::pending());
-            served.await.expect("one agent is served");
+            let until_dropped = serving.serve(listener, vec![agent], future::pending());
+            until_dropped.await.expect("one agent is served");
         });
         let serving = Serving(serving);
         engine.register(&server.admin(), &at).await?;

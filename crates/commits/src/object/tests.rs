@@ -34,6 +34,7 @@ fn object() -> Object {
         folds: [(2, 1), (9, 4)].into(),
         first: 2,
         copy: None,
+        moved_to: None,
     };
     Object {
         thread: ThreadId::new("日程").unwrap(),

@@ -93,6 +93,12 @@ fn trn_8_what_people_say_becomes_a_schedule() {
         };
         assert_eq!(CronSchedule::of(text, &noon), Ok(expected), "{text}");
     }
+}
+
+#[test]
+fn trn_8_what_is_not_understood_of_a_time_is_named() {
+    let noon = date(2026, 11, 22).at(12, 0, 0, 0);
+    let noon = noon.to_zoned(TimeZone::UTC).expect("there is such a time");
     let unclear = |part: &str| ScheduleError::Unclear(part.to_owned());
     let several = |part: &str| ScheduleError::SeveralTimes(part.to_owned());
     for (text, error) in [

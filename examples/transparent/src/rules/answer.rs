@@ -29,7 +29,7 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
     };
     let kind = turn.intent.as_ref();
     let forgets = kind.is_some_and(|intent| intent.params.kind == "forget");
-    let notes = (!forgets).then(|| remembered(agent)).unwrap_or_default();
+    let notes = if forgets { vec![] } else { remembered(agent) };
     part(lang.pick("I remember:", "记忆里有："), notes);
     for made in turn.done().filter(|made| is_told(agent, made)) {
         part(&title(agent, made), vec![made.for_people().to_owned()]);

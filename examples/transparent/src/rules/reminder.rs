@@ -119,7 +119,7 @@ pub(super) fn cancelling(turn: &TurnState) -> Vec<TurnStep> {
     let place = words::place(text, jobs.len());
     let alone = unwanted.is_empty() && jobs.len() == 1;
     let is_wanted = |(at, job): &(usize, &Job)| match place {
-        Some(place) => place == Some(*at),
+        Some(place) => place == *at,
         None => all || alone || words::is_about(&job.wish.task, &unwanted),
     };
     let wanted = jobs.iter().enumerate().filter(is_wanted);

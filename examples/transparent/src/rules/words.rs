@@ -244,8 +244,8 @@ pub(super) fn unwanted(text: &str) -> String {
 }
 
 /// Returns the place of the reminder that a text names by its number, of so many, from 0: "reminder
-/// 2", 第二个提醒, "the last reminder"; the inner one is none if there is none with that number.
-pub(super) fn place(text: &str, many: usize) -> Option<Option<usize>> {
+/// 2", 第二个提醒, "the last reminder". There may be none at that place.
+pub(super) fn place(text: &str, many: usize) -> Option<usize> {
     const NTH: [(&str, usize); 5] = [
         ("first", 1),
         ("second", 2),
@@ -273,7 +273,7 @@ pub(super) fn place(text: &str, many: usize) -> Option<Option<usize>> {
     };
     let last = || (names("last") || lower.contains("最后一")).then_some(many);
     let figure = figure.or_else(nth).or_else(last)?;
-    Some(figure.checked_sub(1).filter(|at| *at < many))
+    Some(figure.checked_sub(1).unwrap_or(usize::MAX))
 }
 
 /// Returns what the reminder that a text moves is about, and the words for its other time: "move the
@@ -529,10 +529,10 @@ mod tests {
             assert_eq!(unwanted(text), words, "{text}");
         }
         for (text, at) in [
-            ("delete reminder 2", Some(Some(1))),
-            ("删除第2个提醒", Some(Some(1))),
-            ("cancel the last reminder", Some(Some(2))),
-            ("delete reminder 9", Some(None)),
+            ("delete reminder 2", Some(1)),
+            ("删除第2个提醒", Some(1)),
+            ("cancel the last reminder", Some(2)),
+            ("delete reminder 9", Some(8)),
             ("cancel the reminder to buy 2 eggs", None),
         ] {
             assert_eq!(place(text, 3), at, "{text}");

@@ -14,32 +14,11 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
     let mut question = false;
     for (at, token) in tokens.iter().enumerate() {
         let rest = tokens.get(at + 1..).unwrap_or_default();
-        let begins_verb = |rest: &[Token]| {
-            let first = rest.iter().find(|token| token.kind != Kind::Filler);
-            first.is_some_and(|token| {
-                matches!(token.kind, Kind::Verb(_) | Kind::Relation(Relation::Not))
-            })
-        };
-        let current = parts.last().map(Vec::as_slice).unwrap_or_default();
-        // "Add a task: learn Spanish": what follows is its text.
-        let adds = |token: &Token| token.kind == Kind::Verb(Verb::Add);
-        let cut = match &token.kind {
-            Kind::Pause if token.text == ":" && current.iter().any(adds) => false,
-            Kind::Relation(Relation::Then) => begins_verb(rest) && has_verb(current),
-            Kind::Stop(_)
-            | Kind::Pause
-            | Kind::Relation(
-                Relation::But
-                | Relation::If
-                | Relation::Unless
-                | Relation::Reason
-                | Relation::Except,
-            ) => true,
-            Kind::Relation(Relation::With) => {
-                (begins_verb(rest) && has_verb(current)) || is_second_wish(current, rest)
-            }
-            _ => false,
-        };
+        let cut = is_cut(
+            parts.last().map(Vec::as_slice).unwrap_or_default(),
+            token,
+            rest,
+        );
         question |= token.kind == Kind::Stop(true);
         if cut {
             // "的话" ends its clause; other words begin theirs.
@@ -117,6 +96,31 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
         }
     }
     clauses
+}
+
+/// Returns true if a clause ends before a token: `current` is what it has, `rest` what follows.
+fn is_cut(current: &[Token], token: &Token, rest: &[Token]) -> bool {
+    let begins_verb = |rest: &[Token]| {
+        let first = rest.iter().find(|token| token.kind != Kind::Filler);
+        first.is_some_and(|token| {
+            matches!(token.kind, Kind::Verb(_) | Kind::Relation(Relation::Not))
+        })
+    };
+    // "Add a task: learn Spanish": what follows is its text.
+    let adds = |token: &Token| token.kind == Kind::Verb(Verb::Add);
+    match &token.kind {
+        Kind::Pause if token.text == ":" && current.iter().any(adds) => false,
+        Kind::Relation(Relation::Then) => begins_verb(rest) && has_verb(current),
+        Kind::Stop(_)
+        | Kind::Pause
+        | Kind::Relation(
+            Relation::But | Relation::If | Relation::Unless | Relation::Reason | Relation::Except,
+        ) => true,
+        Kind::Relation(Relation::With) => {
+            (begins_verb(rest) && has_verb(current)) || is_second_wish(current, rest)
+        }
+        _ => false,
+    }
 }
 
 fn has_verb(tokens: &[Token]) -> bool {
