@@ -4,7 +4,7 @@
 //! [`recall_person`] and [`save_person`] are the first and the last node of a run that uses a
 //! person's preferences and tasks. [`remember`] stores what a message asks to remember, the tool
 //! [`recall`] finds it again, [`to_recall`] reads what a question about it is about, [`forget`]
-//! removes what [`to_forget`] and [`notes_meant`] find, and [`log_once`] adds a line to the log of a day.
+//! removes it, and [`log_once`] adds a line to the log of a day.
 mod compact;
 mod day;
 mod forget;
@@ -18,7 +18,7 @@ pub use compact::{
     compactions,
 };
 pub use day::log_once;
-pub use forget::{forget, notes_meant, to_forget};
+pub use forget::forget;
 pub use person::{PERSON_UNKNOWN, recall_person, save_person};
 pub use question::to_recall;
 pub use recall::recall;

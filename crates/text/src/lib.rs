@@ -6,6 +6,7 @@ mod calendar;
 mod clause;
 mod date;
 mod day_reference;
+mod forget;
 #[cfg(feature = "forms")]
 pub mod forms;
 mod intent;
@@ -32,6 +33,7 @@ pub use calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use clause::clauses;
 pub use date::{DateDirection, DatedText, dates};
 pub use day_reference::{DayMention, DayReference, day_mentions, day_reference};
+pub use forget::{notes_meant, to_forget};
 pub use intent::{is_negated, is_question, is_wanted, mentioned, named, number_after};
 pub use keyword::{keywords, path, period};
 pub use lexicon::Lexicon;

@@ -1,14 +1,10 @@
 //! The rules that answer if no model does.
 use fugato::{
-    agent::{
-        decision::ModelFailure,
-        memory::{notes_meant, to_forget, to_remember},
-        toolbox::for_people,
-    },
+    agent::{decision::ModelFailure, memory::to_remember, toolbox::for_people},
     cli::Lang,
     llm::ChatRequest,
     state::{Message, Role, ToolCall, say},
-    words::normalize,
+    words::{normalize, notes_meant, to_forget},
 };
 use serde_json::{Value, json};
 

@@ -1,10 +1,10 @@
 //! The wishes that rules can read in a message.
 use fugato::{
-    agent::memory::{to_forget, to_quote, to_recall, to_remember},
+    agent::memory::{to_quote, to_recall, to_remember},
     state::{ToolCall, say},
     words::{
         ShortAnswer, after_phrase, is_negated, is_question, normalize, number, numerals, path,
-        strip_phrase,
+        strip_phrase, to_forget,
     },
 };
 use serde_json::{Value, json};

@@ -5,10 +5,10 @@ mod reminder;
 mod words;
 
 use fugato::{
-    agent::memory::{notes_meant, to_forget, to_quote, to_recall, to_remember},
+    agent::memory::{to_quote, to_recall, to_remember},
     memory::importance,
     state::ToolSchema,
-    words::{is_negated, keywords, path, period},
+    words::{is_negated, keywords, notes_meant, path, period, to_forget},
 };
 use serde_json::{Map, Value, json};
 

@@ -2,10 +2,9 @@
 use std::fmt::Write as _;
 
 use fugato::{
-    agent::memory::to_forget,
     memory::{FoundNote, terms},
     tool::clip,
-    words::ScheduleError,
+    words::{ScheduleError, to_forget},
 };
 use serde_json::Value;
 

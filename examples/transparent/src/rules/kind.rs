@@ -1,7 +1,7 @@
 //! The kind of a wish, by its words.
 use fugato::{
-    agent::memory::{to_forget, to_remember},
-    words::{CronSchedule, ScheduleError, TimeReference, is_negated, is_question, path},
+    agent::memory::to_remember,
+    words::{CronSchedule, ScheduleError, TimeReference, is_negated, is_question, path, to_forget},
 };
 use jiff::{Zoned, civil::date, tz::TimeZone};
 
