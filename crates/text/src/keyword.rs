@@ -4,7 +4,7 @@ use std::collections::HashSet;
 /// Words of a request that do not describe its subject. Of words with the same beginning the
 /// longest comes first.
 const NOISE_ZH: &str = "帮我找出 帮我找一下 帮我找 帮我查 帮我搜 找一下 查一下 搜一下 列出文件 还记得 记得 上个月 这个月 \
-    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出来 找出 一下 那个 那份 我的 有关的 有关 相关的 相关 关于 文件夹 文件 文档";
+    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出来 找出 一下 那个 那份 我的 关于 有关的 有关 相关的 相关 文件夹 文件 文档";
 const NOISE_EN: &str = "a about all and any at can could did do document documents file files find for from google have i in \
     internet is it know last list look me month my of on out please remember search show some that the this to today up was \
     web week were what when where who with written wrote yesterday you";
