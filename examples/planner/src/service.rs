@@ -338,8 +338,10 @@ impl Agent for Planner {
                 question(asked, session.lang())
             )));
         }
-        // A question that is no card is left with a no.
-        let leaves = !is_approval && ShortAnswer::of(text) == Some(ShortAnswer::No);
+        // A question for a part of a wish is left with a no; to any other, a no is an answer.
+        let asks_for = session.work.running().map(|step| &step.draft.missing);
+        let lacks = asks_for.is_some_and(|missing| !missing.is_empty());
+        let leaves = !is_approval && lacks && ShortAnswer::of(text) == Some(ShortAnswer::No);
         if text.is_empty()
             || leaves
             || drops(text)
