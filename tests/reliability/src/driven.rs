@@ -27,12 +27,12 @@ struct Page {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Written(String);
+struct WordsUpdate(String);
 
 impl State for Page {
-    type Update = Written;
+    type Update = WordsUpdate;
 
-    fn apply(&mut self, Written(words): Written) {
+    fn apply(&mut self, WordsUpdate(words): WordsUpdate) {
         self.words = words;
     }
 }
@@ -156,7 +156,8 @@ impl Driven {
         // No sweep drives a thread before it is called.
         let options = RestateOptions::new(server.server().url()).service(name);
         let engine = Restate::new(options.sweep(Duration::from_hours(1)))?;
-        let write = move |_: Context<Page>| async move { Ok::<_, BoxError>(Written(words(bytes))) };
+        let write =
+            move |_: Context<Page>| async move { Ok::<_, BoxError>(WordsUpdate(words(bytes))) };
         let graph = Graph::<Page>::starting_at("write")
             .node("write", write)
             .edge("write", END)
