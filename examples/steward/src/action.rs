@@ -31,6 +31,10 @@ pub(crate) use gate::{card, label, labels};
 
 /// The action that hands an application in.
 pub const SUBMIT: &str = "submit_application";
+/// The action that keeps an application as a draft.
+pub(crate) const SAVE_DRAFT: &str = "save_application_draft";
+/// The action that keeps a claim as a draft.
+pub(crate) const SAVE_CLAIM: &str = "create_reimbursement_draft";
 /// The action that withdraws a document.
 pub const WITHDRAW: &str = "withdraw_document";
 /// The action that makes a withdrawn document a draft again.
@@ -82,9 +86,9 @@ pub const WHITELIST: [WhitelistedAction; 13] = [
     action("build_reimbursement_preview", ActionWork::Preview, CLAIM),
     action("validate_required_fields", ActionWork::Validate, None),
     action(PRECHECK, ActionWork::Precheck, None),
-    action("save_application_draft", ActionWork::Write(WriteKind::Draft), TRIP),
+    action(SAVE_DRAFT, ActionWork::Write(WriteKind::Draft), TRIP),
     action(SUBMIT, ActionWork::Write(WriteKind::Submit), TRIP),
-    action("create_reimbursement_draft", ActionWork::Write(WriteKind::Claim), CLAIM),
+    action(SAVE_CLAIM, ActionWork::Write(WriteKind::Claim), CLAIM),
     action("link_existing_application", ActionWork::Write(WriteKind::Link), Some(FormKind::Link)),
     action("associate_attachments", ActionWork::Write(WriteKind::Attach), Some(FormKind::Attachment)),
     action(WITHDRAW, ActionWork::Write(WriteKind::Withdraw), Some(FormKind::Withdrawal)),
@@ -117,10 +121,10 @@ const SEQUENCES: [(FormKind, Goal, &[&str]); 7] = [
         "fill_application_fields", "build_application_preview", "validate_required_fields", PRECHECK, SUBMIT,
     ]),
     (FormKind::Application, Goal::Draft, &[
-        "fill_application_fields", "build_application_preview", "validate_required_fields", "save_application_draft",
+        "fill_application_fields", "build_application_preview", "validate_required_fields", SAVE_DRAFT,
     ]),
     (FormKind::Reimbursement, Goal::Draft, &[
-        "fill_reimbursement_fields", "build_reimbursement_preview", "validate_required_fields", "create_reimbursement_draft",
+        "fill_reimbursement_fields", "build_reimbursement_preview", "validate_required_fields", SAVE_CLAIM,
     ]),
     (FormKind::Link, Goal::Draft, &["link_existing_application"]),
     (FormKind::Attachment, Goal::Draft, &["associate_attachments"]),

@@ -2,13 +2,13 @@
 use fugato::{
     BoxError, Context,
     agent::reply::show,
+    form::day,
     state::{Lang, State as _},
 };
 
 use crate::{
     deps::Deps,
     ledger::LedgerError,
-    read::DocumentQuestion,
     reply::{about_documents, still_waits},
     response::Response,
     state::{RuntimeDecision, Steward, Update},
@@ -20,10 +20,11 @@ pub(crate) async fn answer(deps: &Deps, cx: &Context<Steward>) -> Result<Update,
     let mut response = Response::of(desk, state, None);
     let is_unclear = matches!(state.runtime_decision, Some(RuntimeDecision::Unclear));
     if (state.is_off_topic() || is_unclear)
-        && let Some(asked) = desk.document_question(&state.message)
+        && let Some(asked) = desk.asked_beside(&state.message, state.steward_state.current())
     {
         let documents = deps.ledger.documents(&state.employee).await?;
         let words = (state.message.as_str(), state.lang());
+        let asked = (asked, day(&state.base_date).unwrap_or_default());
         response.told_mut().reply = about_documents(desk, words, asked, &documents);
     }
     let reply = response.told().reply.clone();
@@ -39,13 +40,13 @@ pub(crate) async fn under_a_card(
     state: &Steward,
     words: &str,
 ) -> Result<Option<String>, LedgerError> {
-    use DocumentQuestion::{Approver, List};
     let asked = deps.desk.document_question(words);
-    let Some(asked) = asked.filter(|asked| matches!(asked, Approver | List)) else {
+    let Some(asked) = asked.filter(|asked| !asked.begins_task()) else {
         return Ok(None);
     };
     let lang = Lang::evident(words).unwrap_or_else(|| state.lang());
     let documents = deps.ledger.documents(&state.employee).await?;
+    let asked = (asked, day(&state.base_date).unwrap_or_default());
     let told = about_documents(&deps.desk, (words, lang), asked, &documents);
     Ok(Some(format!("{told}\n{}", still_waits(lang))))
 }

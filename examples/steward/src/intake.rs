@@ -17,7 +17,7 @@ use crate::{
     files::{self, Attachment},
     form::FormKind,
     ledger::unknown,
-    read::DocumentQuestion,
+    read::Goal,
     reply,
     state::{Request, RequestKind, Runtime, Steward, Update},
     verdict,
@@ -47,13 +47,13 @@ pub(crate) async fn prepared(
     let placed = (state.thread != cx.thread().as_str())
         .then(|| Update::Placed(cx.thread().as_str().to_owned()));
     let attached = placed.into_iter().chain(attached).chain(aside);
+    let base = day(&request.beside.base_date).unwrap_or_else(|| today(cx.now()));
     if state.is_pending() {
-        let targeted = targeted(deps, state, &state.message).await?;
+        let targeted = targeted(deps, state, (&state.message, base)).await?;
         let told = asides(deps, state).await?;
         let told = (told != state.aside).then_some(Update::Aside(told));
         return Ok(attached.chain(targeted).chain(told).collect());
     }
-    let base = day(&request.beside.base_date).unwrap_or_else(|| today(cx.now()));
     let prepared = Update::Prepared {
         message: normalize_whitespace(&request.message.chars().take(LONGEST).collect::<String>()),
         client_trace_id: match request.client_trace_id.as_str() {
@@ -63,7 +63,7 @@ pub(crate) async fn prepared(
         base_date: base.to_string(),
         runtime,
     };
-    let targeted = targeted(deps, state, &request.message).await?;
+    let targeted = targeted(deps, state, (&request.message, base)).await?;
     let requested = requested(deps, state, request, (&files, base)).await?;
     let requested = requested.into_iter().map(Update::Acted);
     let before = attached.chain(targeted).chain([prepared]);
@@ -72,12 +72,14 @@ pub(crate) async fn prepared(
 
 /// Returns the answer to words under a card that ask about documents; none if they do not.
 async fn asides(deps: &Deps, state: &Steward) -> Result<Option<String>, BoxError> {
-    let (words, lang) = (state.message.as_str(), state.lang());
-    let Some(asked) = deps.desk.document_question(words) else {
+    let words = (state.message.as_str(), state.lang());
+    let task = state.steward_state.current();
+    let Some(asked) = deps.desk.asked_beside(words.0, task) else {
         return Ok(None);
     };
     let documents = deps.ledger.documents(&state.employee).await?;
-    let told = reply::about_documents(&deps.desk, (words, lang), asked, &documents);
+    let base = day(&state.base_date).unwrap_or_default();
+    let told = reply::about_documents(&deps.desk, words, (asked, base), &documents);
     Ok(Some(told))
 }
 
@@ -101,29 +103,31 @@ fn set_aside(deps: &Deps, state: &Steward, words: &str, files: &[Attachment]) ->
     names.collect()
 }
 
-/// Returns the documents that the words or the action withdraw or restore, if they are others than
-/// before.
-async fn targeted(deps: &Deps, state: &Steward, words: &str) -> Result<Option<Update>, BoxError> {
+/// Returns the documents that the words or the action are about, if they are others than before.
+async fn targeted(
+    deps: &Deps,
+    state: &Steward,
+    words: (&str, Date),
+) -> Result<Option<Update>, BoxError> {
     let named = match state.kind() {
         Some(RequestKind::Execute { arguments, .. }) => text(arguments, "document"),
         _ => "",
     };
-    let asked = deps.desk.document_question(words);
-    let asked = asked.filter(|asked| {
-        matches!(
-            asked,
-            DocumentQuestion::Withdraw | DocumentQuestion::Restore
-        )
-    });
-    let targets = if named.is_empty() && asked.is_none() {
+    let desk = &deps.desk;
+    let asked = desk.document_question(words.0);
+    let asked = asked.filter(|asked| asked.begins_task());
+    let links = asked.is_none() && desk.reader.means_link(words.0);
+    let targets = if named.is_empty() && asked.is_none() && !links {
         vec![]
     } else {
         let documents = deps.ledger.documents(&state.employee).await?;
-        if let Some(asked) = asked {
-            deps.desk.targets(&documents, words, asked)
-        } else {
-            let named = documents.all().filter(|it| it.id == named);
-            named.cloned().collect()
+        match asked {
+            Some(asked) => desk.targets(&documents, words, asked),
+            None if links => desk.linked(&documents, words.0),
+            None => {
+                let named = documents.all().filter(|it| it.id == named);
+                named.cloned().collect()
+            }
         }
     };
     Ok((targets != state.targets).then_some(Update::Targeted(targets)))
@@ -190,7 +194,12 @@ async fn refused(
     if form != FormKind::Application {
         let documents = deps.ledger.documents(&state.employee).await?;
         match unknown(&documents, fields, lang).as_slice() {
-            [] => against.extend(verdict::refused(&documents, form, fields, lang)),
+            [] => against.extend(verdict::refused(
+                &documents,
+                (form, Goal::Draft),
+                fields,
+                lang,
+            )),
             unknown => against.extend_from_slice(unknown),
         }
     }

@@ -18,8 +18,8 @@ use crate::{
     form::FormKind,
 };
 
-pub(crate) use decide::refusal;
 pub use decide::{HOME_CURRENCY, conflicts, currency, unknown};
+pub(crate) use decide::{differs, refusal};
 use sql::SqlLedger;
 
 /// The store of applications and claims.
@@ -114,11 +114,11 @@ pub struct LedgerWrite {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WriteKind {
-    /// An application is handed in; one that was kept as a draft with the same content is that one.
+    /// An application is handed in; a draft that it names, or that has the same content, is that one.
     Submit,
-    /// An application is kept as a draft.
+    /// An application is kept as a draft; one that it names is changed.
     Draft,
-    /// A claim is kept as a draft, with its attachments.
+    /// A claim is kept as a draft, with its attachments; one that it names is changed.
     Claim,
     /// A claim is linked to an application.
     Link,

@@ -19,6 +19,7 @@ pub mod read;
 mod recall;
 mod reply;
 pub mod response;
+mod saved;
 pub mod served;
 pub mod service;
 mod settle;

@@ -1,13 +1,15 @@
 //! The clauses of a request as rules read them, each with a form and a goal. The words are in
 //! `words.toml`.
+use std::collections::BTreeMap;
+
 use fugato::{
     form::Fields,
-    words::{after_word, clauses, dates, has_any_word, is_wanted},
+    words::{after_word, clauses, dates, has_any_word, is_chinese, is_wanted},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::{form::FormKind, service::RuleData};
+use crate::{form::FormKind, ledger::DocumentStatus, service::RuleData};
 
 /// Reads requests by rule.
 #[derive(Debug, Deserialize)]
@@ -24,6 +26,22 @@ pub struct RuleReader {
     find: Vec<String>,
     take_back: Vec<String>,
     restore: Vec<String>,
+    submit: Vec<String>,
+    revise: Vec<String>,
+    copy: Vec<String>,
+    saved: Vec<String>,
+    it: Vec<String>,
+    becomes: Vec<String>,
+    changes: Vec<String>,
+    total: Vec<String>,
+    how_much: Vec<String>,
+    several: Vec<String>,
+    spent: Vec<String>,
+    drafts: Vec<String>,
+    submitted: Vec<String>,
+    withdrawn: Vec<String>,
+    /// The names of fields where a saved document is changed.
+    called: BTreeMap<String, Vec<String>>,
     approver: Vec<String>,
     drop: Vec<String>,
     asks: Vec<String>,
@@ -33,7 +51,7 @@ pub struct RuleReader {
     kind: Vec<Kind>,
 }
 
-/// A question about documents, which begins no task.
+/// A question about documents that there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentQuestion {
     /// The documents are asked for.
@@ -42,8 +60,23 @@ pub enum DocumentQuestion {
     Withdraw,
     /// A withdrawn document shall be a draft again.
     Restore,
+    /// A draft shall be handed in.
+    Submit,
+    /// A draft shall say something else.
+    Revise,
+    /// Another document like one that there is shall be written.
+    Copy,
+    /// The sum of what is claimed or planned is asked for.
+    Total,
     /// The approver is asked for.
     Approver,
+}
+
+impl DocumentQuestion {
+    /// Returns true if it does something with a document, and not only asks.
+    pub(crate) fn begins_task(self) -> bool {
+        !matches!(self, Self::List | Self::Total | Self::Approver)
+    }
 }
 
 /// The words for a form in requests.
@@ -223,8 +256,119 @@ impl RuleReader {
         if takes_back || has_any_word(text, &self.withdraw) {
             return Some(DocumentQuestion::Withdraw);
         }
-        let lists = has_any_word(text, &self.list) || is_named && has_any_word(text, &self.find);
+        if let Some(wish) = self.saved_wish(text, is_named) {
+            return Some(wish);
+        }
+        let how_much = has_any_word(text, &self.how_much);
+        let sums = has_any_word(text, &self.total);
+        if (sums || how_much) && self.means_spent(text) {
+            return Some(DocumentQuestion::Total);
+        }
+        if let Some(form) = self.form_of(text).filter(|_| how_much) {
+            // What one trip costs is on it.
+            let several = sums || has_any_word(text, &self.several);
+            let one = form == FormKind::Application && !several;
+            return Some(if one {
+                DocumentQuestion::List
+            } else {
+                DocumentQuestion::Total
+            });
+        }
+        let finds = || has_any_word(text, &self.find) || self.means_question(text);
+        let lists = has_any_word(text, &self.list) || is_named && finds();
         lists.then_some(DocumentQuestion::List)
+    }
+
+    /// Returns what a text does with a document that is saved: hands it in, changes it, or makes
+    /// another one like it.
+    fn saved_wish(&self, text: &str, is_named: bool) -> Option<DocumentQuestion> {
+        if self.means_question(text) {
+            return None;
+        }
+        let lower = text.to_lowercase();
+        let object = |verbs: &[String]| {
+            let is_done = is_wanted(&lower, verbs) && is_chinese(text);
+            is_done || after_word(self.led(&lower), verbs).is_some() && is_wanted(&lower, verbs)
+        };
+        let is_it = has_any_word(&lower, &self.it);
+        let is_form = self.form_of(&lower).is_some();
+        let is_saved = is_named || is_it || is_form && has_any_word(&lower, &self.saved);
+        if object(&self.submit) && is_saved {
+            return Some(DocumentQuestion::Submit);
+        }
+        if object(&self.copy) && (is_saved || is_form) {
+            return Some(DocumentQuestion::Copy);
+        }
+        let is_field = || {
+            let parts = self.change_parts(&lower).into_iter();
+            let mut parts = parts.filter(|(_, value)| value.is_some());
+            parts.any(|(selects, _)| self.called(selects).next().is_some())
+        };
+        let revises = object(&self.revise) && (is_saved || is_form || is_field());
+        revises.then_some(DocumentQuestion::Revise)
+    }
+
+    /// Returns the parts of a text that changes a document: each tells which document and field, and
+    /// what it becomes, if that is said.
+    pub(crate) fn change_parts<'t>(&self, text: &'t str) -> Vec<(&'t str, Option<&'t str>)> {
+        // Lower case by ASCII keeps the byte positions.
+        let behind = self.led(&text.to_ascii_lowercase()).len();
+        let mut parts = vec![text.get(text.len() - behind..).unwrap_or(text)];
+        for at in &self.changes {
+            let cut = parts.into_iter().flat_map(|part| part.split(at.as_str()));
+            parts = cut.collect();
+        }
+        let parts = parts.into_iter().filter(|part| !part.trim().is_empty());
+        let part = |part: &'t str| {
+            let lower = part.to_ascii_lowercase();
+            let mut marks = self.becomes.iter();
+            let found = marks.find_map(|mark| {
+                let at = lower.rfind(mark.as_str())?;
+                Some((part.get(..at)?, part.get(at + mark.len()..)?))
+            });
+            // 修改A-7的预算为650: this is no mark without such a verb.
+            let found = found.or_else(|| {
+                let verb = ["修改", "更改", "调整"];
+                part.rsplit_once('为').filter(|_| has_any_word(part, &verb))
+            });
+            match found {
+                Some((selects, value)) if !value.trim().is_empty() => (selects, Some(value)),
+                _ => (part, None),
+            }
+        };
+        parts.map(part).collect()
+    }
+
+    /// Returns the names of the fields that a text names, those with the longest words first.
+    pub(crate) fn called(&self, text: &str) -> impl Iterator<Item = &str> {
+        let named = self.called.iter().filter_map(|(field, words)| {
+            let words = words
+                .iter()
+                .filter(|word| has_any_word(text, &[word.as_str()]));
+            let longest = words.map(|word| word.chars().count()).max()?;
+            Some((longest, field.as_str()))
+        });
+        let mut named: Vec<_> = named.collect();
+        named.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
+        named.into_iter().map(|(_, field)| field)
+    }
+
+    /// Returns the status of the documents that a text asks for.
+    pub(crate) fn status_in(&self, text: &str) -> Option<DocumentStatus> {
+        let all = [
+            (&self.drafts, DocumentStatus::Draft),
+            (&self.submitted, DocumentStatus::Submitted),
+            (&self.withdrawn, DocumentStatus::Withdrawn),
+        ];
+        let mut named = all
+            .into_iter()
+            .filter(|(words, _)| has_any_word(text, words));
+        named.next().map(|(_, status)| status)
+    }
+
+    /// Returns true if a text speaks of what was spent or claimed.
+    pub(crate) fn means_spent(&self, text: &str) -> bool {
+        has_any_word(text, &self.spent)
     }
 
     /// Returns true if a short text leaves the current task.
@@ -268,12 +412,42 @@ impl RuleReader {
     /// the number of a document nor with nothing.
     fn begins_with(&self, text: &str, verbs: &[String]) -> bool {
         let text = text.to_lowercase();
+        let object = after_word(self.led(&text), verbs).map(str::trim_start);
+        object.is_some_and(|object| !object.is_empty() && document_ids(object).is_empty())
+    }
+
+    /// Returns a text in lower case without what may stand before its verb.
+    fn led<'t>(&self, text: &'t str) -> &'t str {
         let mut rest = text.trim_start();
         while let Some(behind) = after_word(rest, &self.lead) {
             rest = behind.trim_start();
         }
-        let object = after_word(rest, verbs).map(str::trim_start);
-        object.is_some_and(|object| !object.is_empty() && document_ids(object).is_empty())
+        rest
+    }
+
+    /// Returns what a text does with a claim that it only names, as in 把报销单关联到A-1.
+    fn done_to_a_claim(&self, text: &str) -> Option<&Kind> {
+        let claims = self
+            .kind
+            .iter()
+            .find(|kind| kind.form == FormKind::Reimbursement)?;
+        let unnamed = claims
+            .documents
+            .iter()
+            .fold(text.to_lowercase(), |text, name| text.replace(name, " "));
+        let of_claim = [FormKind::Link, FormKind::Attachment];
+        let mut kinds = self
+            .kind
+            .iter()
+            .filter(|kind| of_claim.contains(&kind.form));
+        let done = kinds.find(|kind| is_wanted(&unnamed, &kind.words))?;
+        (!is_wanted(&unnamed, &claims.words)).then_some(done)
+    }
+
+    /// Returns true if a text links a claim to an application.
+    pub(crate) fn means_link(&self, text: &str) -> bool {
+        let kind = self.kind(text, false);
+        kind.is_some_and(|(form, _)| form == FormKind::Link)
     }
 
     /// Returns the form that a text is about, with its confidence. A text that names neither form
@@ -282,6 +456,7 @@ impl RuleReader {
         let mut kinds = self.kind.iter();
         let named =
             kinds.find(|kind| is_wanted(text, &kind.words) || self.begins_with(text, &kind.begins));
+        let named = self.done_to_a_claim(text).or(named);
         match named.map(|kind| kind.form) {
             Some(FormKind::Application) => {
                 let either =

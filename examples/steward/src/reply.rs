@@ -1,12 +1,14 @@
 //! The texts for the person, in their language.
 use fugato::{cli::Lang, form::FieldKind, state::State as _};
+use jiff::civil::Date;
 use serde_json::Value;
 
 use crate::{
     action,
     files::{self, KeptFile},
-    ledger::{Document, DocumentStatus, Documents},
-    read::{DocumentQuestion, document_ids},
+    form::FormKind,
+    ledger::{Document, DocumentStatus, Documents, differs},
+    read::{DocumentQuestion, Goal, document_ids},
     service::RuleData,
     state::{ActionResult, Flow, PlanTask, RequestKind, RuntimeDecision, Steward, WorkStatus},
 };
@@ -86,7 +88,17 @@ fn result(result: &ActionResult, lang: Lang) -> String {
             );
         }
         ("succeeded", Some(document)) => {
-            return format!("{}{document}", lang.pick(DONE[0], DONE[1]));
+            let done = lang.pick(DONE[0], DONE[1]);
+            let came = match result.action.as_str() {
+                action::SUBMIT => lang.pick(" (handed in)", "（已提交）").to_owned(),
+                action::SAVE_DRAFT => lang.pick(
+                    format!(" (a draft: “submit {document}” hands it in)"),
+                    format!("（草稿：说“提交{document}”就会提交）"),
+                ),
+                action::SAVE_CLAIM => lang.pick(" (a draft)", "（草稿）").to_owned(),
+                _ => String::new(),
+            };
+            return format!("{done}{document}{came}");
         }
         ("cancelled", _) => return lang.pick(CANCELLED[0], CANCELLED[1]).to_owned(),
         ("succeeded", None) => lang.pick("Done", "完成"),
@@ -194,13 +206,40 @@ pub(crate) fn later(state: &Steward) -> Option<String> {
     (open > 1).then(|| format!("{also}{}", open - 1))
 }
 
+/// Returns the question what a document shall say instead, if the task would change nothing in it.
+pub(crate) fn asks_for_change(desk: &RuleData, task: &PlanTask, lang: Lang) -> Option<String> {
+    let document = task.about.as_ref()?;
+    let revises = document.form() == task.form && task.goal == Goal::Draft;
+    if !revises || differs(&document.fields, &task.fields) {
+        return None;
+    }
+    let asks = lang.pick("What shall be different?", "要改什么？");
+    Some(format!("{}\n{asks}", described(desk, document, lang)))
+}
+
+/// Returns the way in which a claim is handed in: not here.
+pub(crate) fn claims_stay(lang: Lang) -> &'static str {
+    lang.pick(
+        "A claim is kept as a draft: it is not handed in here. Give its number and its files to whoever pays it back.",
+        "报销单只存为草稿，不在这里提交：请把单号和附件交给付款的人。",
+    )
+}
+
 /// Returns the answer to a question about documents.
 pub(crate) fn about_documents(
     desk: &RuleData,
     (words, lang): (&str, Lang),
-    asked: DocumentQuestion,
+    (asked, base): (DocumentQuestion, Date),
     documents: &Documents,
 ) -> String {
+    use DocumentQuestion::{Copy, Revise, Submit};
+    match asked {
+        DocumentQuestion::Total => return desk.total(documents, (words, lang), base),
+        Submit | Revise | Copy => {
+            return left_open(desk, (words, lang), (asked, base), documents);
+        }
+        _ => {}
+    }
     let ids = document_ids(words);
     let is_there = |id: &str| documents.all().any(|it| it.id == id);
     let unknown = ids.iter().filter(|id| !is_there(id));
@@ -209,7 +248,7 @@ pub(crate) fn about_documents(
     // A list is of what the words name; who shall choose gets all.
     let all = || documents.all().cloned().collect::<Vec<_>>();
     let mut shown = match asked {
-        DocumentQuestion::List => desk.targets(documents, words, asked),
+        DocumentQuestion::List => desk.targets(documents, (words, base), asked),
         _ => all(),
     };
     // Words may seem to name a place and name none: what there is, is shown.
@@ -227,7 +266,6 @@ pub(crate) fn about_documents(
     lines.extend(shown.iter().map(|it| described(desk, it, lang)));
     let is_named = !ids.is_empty();
     let first = match asked {
-        DocumentQuestion::List => None,
         DocumentQuestion::Withdraw if is_named => {
             Some(lang.pick("Nothing is withdrawn.", "没有撤回任何单据。"))
         }
@@ -246,6 +284,7 @@ pub(crate) fn about_documents(
             "I do not know who approves: that is decided outside of this program.",
             "我不知道由谁审批：审批不在这个程序里。",
         )),
+        _ => None,
     };
     let first = first.map(str::to_owned);
     first
@@ -253,6 +292,94 @@ pub(crate) fn about_documents(
         .chain(lines)
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+/// Returns what words leave open that hand in, change or copy a document: which one, or what.
+fn left_open(
+    desk: &RuleData,
+    (words, lang): (&str, Lang),
+    (asked, base): (DocumentQuestion, Date),
+    documents: &Documents,
+) -> String {
+    use DocumentQuestion::{Copy, List, Submit};
+    let fitting = desk.targets(documents, (words, base), asked);
+    let nothing = match asked {
+        Submit => lang.pick("Nothing is handed in", "没有提交任何单据"),
+        Copy => lang.pick("Nothing is copied", "没有复制任何单据"),
+        _ => lang.pick("Nothing is changed", "没有修改任何单据"),
+    };
+    let ids = document_ids(words);
+    if fitting.len() == ids.len().max(1) {
+        let unread = fitting
+            .iter()
+            .find_map(|it| desk.changed(it, (words, base)).err());
+        let unread = unread.unwrap_or_default();
+        let why = lang.pick(
+            format!("{nothing}: I did not understand “{unread}”."),
+            format!("{nothing}：没明白“{unread}”。"),
+        );
+        let shown = fitting.iter().map(|it| described(desk, it, lang));
+        return [why]
+            .into_iter()
+            .chain(shown)
+            .collect::<Vec<_>>()
+            .join("\n");
+    }
+    let mut lines: Vec<String>;
+    let mut shown = fitting;
+    if shown.len() > 1 {
+        let example = shown.first().map_or("A-1", |it| it.id.as_str());
+        let (en, zh) = match asked {
+            Submit => ("submit", "提交"),
+            Copy => ("copy", "复制"),
+            _ => ("change", "修改"),
+        };
+        lines = vec![lang.pick(
+            format!("{nothing}: which one is meant? Say its number, as in “{en} {example}”."),
+            format!("{nothing}：是哪一份？请说明单号，例如“{zh}{example}”。"),
+        )];
+    } else {
+        let selected = match asked {
+            DocumentQuestion::Revise => desk.selecting(documents, words),
+            _ => words.to_owned(),
+        };
+        let like = desk.targets(documents, (&selected, base), List);
+        let unknown = ids
+            .iter()
+            .filter(|id| documents.all().all(|it| it.id != **id));
+        let unknown =
+            unknown.map(|id| lang.pick(format!("There is no {id}."), format!("没有{id}。")));
+        lines = vec![lang.pick(format!("{nothing}."), format!("{nothing}。"))];
+        lines.extend(unknown);
+        let of_claims = like.iter().any(|it| it.form() == FormKind::Reimbursement);
+        if asked == Submit && of_claims {
+            lines.push(claims_stay(lang).to_owned());
+        }
+        let is_closed = |it: &Document| {
+            it.status == DocumentStatus::Submitted && it.form() == FormKind::Application
+        };
+        if asked == DocumentQuestion::Revise && like.iter().any(is_closed) {
+            let why = lang.pick(
+                "What is handed in cannot be changed: withdraw and restore it, and it is a draft again.",
+                "已提交的不能修改：先撤回再恢复，它就又是草稿。",
+            );
+            lines.push(why.to_owned());
+        }
+        shown = like;
+        if shown.is_empty() {
+            shown = documents.all().cloned().collect();
+            let none = match shown.as_slice() {
+                [] => lang.pick("You have no documents.", "你还没有单据。"),
+                _ => lang.pick(
+                    "None is quite like that. There are:",
+                    "没有完全相符的单据。现有：",
+                ),
+            };
+            lines.push(none.to_owned());
+        }
+    }
+    lines.extend(shown.iter().map(|it| described(desk, it, lang)));
+    lines.join("\n")
 }
 
 /// Returns the attachments of a document, with their links as far as they were uploaded.

@@ -23,13 +23,14 @@ use crate::{
     deps::Deps,
     files,
     form::{FormKind, Forms},
-    ledger::{Document, DocumentStatus, Documents},
+    ledger::{Document, Documents},
     read::{Clause, DocumentQuestion, RuleReader, UNSURE, document_ids},
-    state::{RequestExtras, RequestKind, Steward, TaskPlan},
+    state::{PlanTask, RequestExtras, RequestKind, Steward, TaskPlan},
 };
 
 pub use planner::RequestPlanner;
 pub use runtime::NextStepJudge;
+use runtime::means_task;
 pub use slots::Slots;
 
 /// A decision in the making.
@@ -137,54 +138,38 @@ impl RuleData {
     /// whatever else they say.
     pub(crate) fn document_question(&self, text: &str) -> Option<DocumentQuestion> {
         let asked = self.reader.question(text)?;
+        // What a draft shall say fills in no other form.
+        let is_named = !document_ids(text).is_empty();
+        if asked == DocumentQuestion::Revise || asked.begins_task() && is_named {
+            return Some(asked);
+        }
         let clauses = self.reader.clauses(self, text, Date::ZERO);
-        let fills = |clause: &Clause| clause.confidence > UNSURE && clause.fields.len() >= FILLED;
+        // Who tells an amount asks for none: 午饭一共40.
+        let most = if asked == DocumentQuestion::Total && clauses.iter().any(tells_amount) {
+            0
+        } else {
+            FILLED
+        };
+        let fills = |clause: &Clause| clause.confidence > UNSURE && clause.fields.len() >= most;
         (!clauses.iter().any(fills)).then_some(asked)
     }
 
-    /// Returns the documents that the words of a question are about: those that they name, or else
-    /// those of the form and the place that they name.
-    pub(crate) fn targets(
+    /// Returns the question about documents that words are while a task is open: words that may
+    /// change or hand in that task itself are none.
+    pub(crate) fn asked_beside(
         &self,
-        documents: &Documents,
         words: &str,
-        asked: DocumentQuestion,
-    ) -> Vec<Document> {
-        let ids = document_ids(words);
-        let form = self.reader.form_of(words);
-        let place = self.place_in(words);
-        let fits = |document: &&Document| match asked {
-            DocumentQuestion::Withdraw => document.status != DocumentStatus::Withdrawn,
-            DocumentQuestion::Restore => document.status == DocumentStatus::Withdrawn,
-            _ => true,
+        task: Option<&PlanTask>,
+    ) -> Option<DocumentQuestion> {
+        use DocumentQuestion::{Copy, Revise, Submit};
+        let asked = self.document_question(words)?;
+        let selected = match asked {
+            Revise => self.selecting(&Documents::default(), words),
+            Submit | Copy => words.to_owned(),
+            _ => return Some(asked),
         };
-        let is_meant = |document: &&Document| {
-            if !ids.is_empty() {
-                return ids.contains(&document.id);
-            }
-            let of_form = match form {
-                Some(form @ (FormKind::Application | FormKind::Reimbursement)) => {
-                    document.form() == form
-                }
-                _ => true,
-            };
-            let there = document.fields.get("destination");
-            of_form && place.as_ref().is_none_or(|place| there == Some(place))
-        };
-        documents
-            .all()
-            .filter(fits)
-            .filter(is_meant)
-            .cloned()
-            .collect()
-    }
-
-    /// Returns the place that words name, as a trip has it.
-    pub(crate) fn place_in(&self, words: &str) -> Option<Value> {
-        let trip = self.forms.get(&FormKind::Application)?;
-        self.facts
-            .read(trip, words, Date::ZERO)
-            .remove("destination")
+        let is_own = task.is_some_and(|task| means_task(self, &selected, task));
+        (!is_own).then_some(asked)
     }
 
     /// Returns the schema of the fields of a form, if there is one.
@@ -192,6 +177,11 @@ impl RuleData {
         let form = kind.and_then(|kind| self.forms.get(&kind));
         form.map_or_else(|| json!({ "type": "object" }), form::Form::schema)
     }
+}
+
+fn tells_amount(clause: &Clause) -> bool {
+    let mut amounts = ["amount", "estimated_amount"].iter();
+    amounts.any(|name| clause.fields.contains_key(*name))
 }
 
 /// The input of a judge.
@@ -212,7 +202,7 @@ pub struct Situation {
     pub plan: TaskPlan,
     /// The names of the uploaded files: other names are no attachments.
     pub files: Vec<String>,
-    /// The documents that the words withdraw or restore.
+    /// The documents that the words are about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Document>,
     /// True if the words were read before in this request.

@@ -64,7 +64,7 @@ pub struct Steward {
     /// The answer to words under a card that ask about documents and change nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,
-    /// The documents that the request withdraws or restores, as they were when it came.
+    /// The documents that the request is about, as they were when it came.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Document>,
     /// The model calls of this request.
@@ -205,7 +205,7 @@ impl Steward {
         self.actions.steps.get(self.actions.done.len())
     }
 
-    /// Returns the document that the arguments of an action withdraw or restore.
+    /// Returns the document that the arguments of an action withdraw, restore or change.
     pub(crate) fn about(&self, arguments: &Value) -> Option<&Document> {
         let id = arguments.get("document")?.as_str()?;
         let of_tasks = self.steward_state.tasks.iter().rev();

@@ -4,7 +4,7 @@ use fugato::{
     BoxError,
     agent::sequence::ActionsUpdate,
     cli::Lang,
-    form::{Fields, day},
+    form::{Fields, day, text},
     state::State as _,
 };
 use serde_json::json;
@@ -51,16 +51,17 @@ fn targeted(state: &Steward, documents: &Documents) -> Option<Update> {
 /// Returns the reason for which a change of a document would not be written: there is no card for it.
 pub(crate) fn refused(
     documents: &Documents,
-    form: FormKind,
+    (form, goal): (FormKind, Goal),
     fields: &Fields,
     lang: Lang,
 ) -> Option<String> {
-    let action = action::sequence(form, Goal::Draft).last().copied();
+    let action = action::sequence(form, goal).last().copied();
     let ActionWork::Write(deed) = action.and_then(action::find)?.work else {
         return None;
     };
     // What speaks against a new document is found by the checks of its form.
-    if matches!(form, FormKind::Application | FormKind::Reimbursement) {
+    let is_new = text(fields, "document").is_empty();
+    if is_new && matches!(form, FormKind::Application | FormKind::Reimbursement) {
         return None;
     }
     let write = LedgerWrite {
@@ -93,9 +94,15 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
     if !deps.desk.forms.missing(&task.form, &task.fields).is_empty() {
         return Flow::Missing;
     }
+    if let Some(why) = reply::asks_for_change(&deps.desk, task, lang) {
+        return Flow::Confirm { why };
+    }
     let mut against = out_of_bounds(&task.fields, task.form, day(&state.base_date), lang);
     against.extend(conflicts(documents, task.form, &task.fields, lang));
-    against.extend(refused(documents, task.form, &task.fields, lang));
+    if against.is_empty() {
+        let kind = (task.form, task.goal);
+        against.extend(refused(documents, kind, &task.fields, lang));
+    }
     if against.is_empty() {
         return Flow::Pass;
     }

@@ -9,11 +9,11 @@ use fugato::{
 };
 use serde_json::Value;
 
-use super::{PRECHECK, SUBMIT, find};
+use super::{PRECHECK, SAVE_CLAIM, SUBMIT, find};
 use crate::{
     deps::Deps,
     files::Attachment,
-    ledger::{HOME_CURRENCY, currency},
+    ledger::{HOME_CURRENCY, currency, differs},
     reply::{self, described},
     service::RuleData,
     state::Steward,
@@ -113,10 +113,14 @@ fn card_of(desk: &RuleData, call: &ToolCall, state: &Steward) -> ConfirmCard {
         _ => format!("{}: {}", field.label(lang), field.shown(value, lang)),
     };
     let filled = filled.filter(|(field, _)| field.kind != FieldKind::Currency);
-    // What a document says is on the card that withdraws it, and not only its number.
+    // What a document says is on the card that withdraws or changes it, and not only its number.
+    let known = call.arguments.as_object();
     let about = state.about(&call.arguments);
+    let about = about.filter(|document| known.is_none_or(|it| differs(&document.fields, it)));
     let about = about.map(|document| described(desk, document, lang));
-    let summary = filled.map(line).chain(about).collect::<Vec<_>>();
+    let stays = (call.name == SAVE_CLAIM).then(|| reply::claims_stay(lang).to_owned());
+    let summary = filled.map(line).chain(about).chain(stays);
+    let summary = summary.collect::<Vec<_>>();
     let summary = summary.join("\n");
     ConfirmCard::new(title(&call.name, lang), summary, call.clone())
 }
@@ -143,8 +147,8 @@ pub(crate) fn label(action: &str, lang: Lang) -> String {
 fn title(action: &str, lang: Lang) -> &str {
     let (zh, en) = match action {
         SUBMIT => ("提交出差申请？", "Submit the application?"),
-        "save_application_draft" => ("保存申请草稿？", "Save the draft of the application?"),
-        "create_reimbursement_draft" => ("保存报销单草稿？", "Save the draft of the claim?"),
+        super::SAVE_DRAFT => ("保存申请草稿？", "Save the draft of the application?"),
+        SAVE_CLAIM => ("保存报销单草稿？", "Save the draft of the claim?"),
         "link_existing_application" => ("关联申请？", "Link the claim to the application?"),
         super::WITHDRAW => ("撤回单据？", "Withdraw the document?"),
         super::RESTORE => ("把单据恢复为草稿？", "Make the document a draft again?"),

@@ -17,6 +17,12 @@ pub(super) enum Change {
     Claim,
     /// A draft is handed in.
     Submit { id: String },
+    /// A draft says something else, with these attachments besides its own.
+    Revise {
+        id: String,
+        status: DocumentStatus,
+        names: Vec<String>,
+    },
     /// A claim is linked to an application.
     Link { id: String, application: String },
     /// A document has another status.
@@ -50,6 +56,7 @@ pub fn conflicts(
         }
         FormKind::Reimbursement => {
             let parts = ["expense_date", "category", "amount"];
+            let changed = text(fields, "document");
             let same = |it: &&Document| {
                 let mut parts = parts.iter();
                 parts.all(|name| it.fields.get(*name) == fields.get(*name))
@@ -69,7 +76,7 @@ pub fn conflicts(
             documents
                 .reimbursements
                 .iter()
-                .filter(|it| it.status != DocumentStatus::Withdrawn)
+                .filter(|it| it.status != DocumentStatus::Withdrawn && it.id != changed)
                 .filter(same)
                 .map(told)
                 .collect()
@@ -130,17 +137,25 @@ pub(super) fn decide(
                 lang,
             )?;
             let status = DocumentStatus::Submitted;
+            if let Some(draft) = revised(&documents.applications, fields, lang)? {
+                return Ok(revision(draft, fields, status));
+            }
             let submit = |draft: &Document| Change::Submit {
                 id: draft.id.clone(),
             };
             Ok(same_draft(documents, fields).map_or(Change::Apply { status }, submit))
         }
-        WriteKind::Draft => match same_draft(documents, fields) {
-            Some(draft) => Err(is_draft(draft, lang)),
-            None => Ok(Change::Apply {
-                status: DocumentStatus::Draft,
-            }),
-        },
+        WriteKind::Draft => {
+            let status = DocumentStatus::Draft;
+            match (
+                same_draft(documents, fields),
+                revised(&documents.applications, fields, lang)?,
+            ) {
+                (Some(draft), _) => Err(is_draft(draft, lang)),
+                (None, Some(draft)) => Ok(revision(draft, fields, status)),
+                (None, None) => Ok(Change::Apply { status }),
+            }
+        }
         WriteKind::Claim => {
             refuse(
                 &conflicts(documents, FormKind::Reimbursement, fields, lang),
@@ -149,7 +164,13 @@ pub(super) fn decide(
             if !application.is_empty() {
                 valid(&documents.applications, application, lang)?;
             }
-            Ok(Change::Claim)
+            Ok(match revised(&documents.reimbursements, fields, lang)? {
+                Some(draft) if !differs(&draft.fields, fields) => {
+                    return Err(is_draft(draft, lang));
+                }
+                Some(draft) => revision(draft, fields, DocumentStatus::Draft),
+                None => Change::Claim,
+            })
         }
         WriteKind::Link => {
             let there = valid(&documents.reimbursements, claim, lang)?;
@@ -247,6 +268,50 @@ fn valid<'a>(documents: &'a [Document], id: &str, lang: Lang) -> Result<&'a Docu
     Ok(document)
 }
 
+/// Returns the draft that a form changes or hands in, if it names one.
+fn revised<'a>(
+    documents: &'a [Document],
+    fields: &Fields,
+    lang: Lang,
+) -> Result<Option<&'a Document>, String> {
+    let id = text(fields, "document");
+    if id.is_empty() {
+        return Ok(None);
+    }
+    let document = valid(documents, id, lang)?;
+    match document.status {
+        DocumentStatus::Draft => Ok(Some(document)),
+        _ => Err(lang.pick(
+            format!("{id} is handed in: withdraw and restore it first, and it is a draft again"),
+            format!("{id}已经提交：请先撤回再恢复，它就又是草稿"),
+        )),
+    }
+}
+
+/// Returns the change after which a draft says what a form does.
+fn revision(draft: &Document, fields: &Fields, status: DocumentStatus) -> Change {
+    let there: Vec<_> = strings(draft.fields.get("attachments")).collect();
+    let new = strings(fields.get("attachments")).filter(|name| !there.contains(name));
+    Change::Revise {
+        id: draft.id.clone(),
+        status,
+        names: new.map(str::to_owned).collect(),
+    }
+}
+
+/// Returns true if a form says something else than a document does.
+pub(crate) fn differs(known: &Fields, wanted: &Fields) -> bool {
+    priced(known) != priced(wanted)
+}
+
+/// Returns the content of fields. Old documents name no currency, and mean that of the house.
+fn priced(fields: &Fields) -> Fields {
+    let mut priced = fields.clone();
+    priced.remove("document");
+    priced.insert("currency".into(), currency(fields).into());
+    priced
+}
+
 fn is_draft(draft: &Document, lang: Lang) -> String {
     lang.pick(
         format!("{} is already such a draft", draft.id),
@@ -267,15 +332,7 @@ fn refuse(conflicts: &[String], lang: Lang) -> Result<(), String> {
 
 fn same_draft<'a>(documents: &'a Documents, fields: &Fields) -> Option<&'a Document> {
     let mut applications = documents.applications.iter();
-    // Old drafts name no currency, and mean that of the house.
-    let priced = |fields: &Fields| {
-        let mut priced = fields.clone();
-        priced.insert("currency".into(), currency(fields).into());
-        priced
-    };
-    let wanted = priced(fields);
-    let same = |known: &Fields| priced(known) == wanted;
-    applications.find(|it| it.status == DocumentStatus::Draft && same(&it.fields))
+    applications.find(|it| it.status == DocumentStatus::Draft && !differs(&it.fields, fields))
 }
 
 fn known<'a>(documents: &'a [Document], id: &str, lang: Lang) -> Result<&'a Document, String> {

@@ -177,6 +177,13 @@ fn carried_out(
             "the tables said too little".into(),
         ));
     };
+    let table_of = |id: &str| {
+        if id.starts_with('R') {
+            (CLAIMS, own_claims)
+        } else {
+            (APPLICATIONS, own)
+        }
+    };
     let (document, mut statements) = match change {
         Change::Apply { status } => APPLICATIONS.insert([applications, own], status, write),
         Change::Claim => CLAIMS.insert([claims, own_claims], DocumentStatus::Draft, write),
@@ -191,20 +198,28 @@ fn carried_out(
             (id, vec![linked])
         }
         Change::Status { id, status } => {
-            let (table, rows) = if id.starts_with('R') {
-                (CLAIMS, own_claims)
-            } else {
-                (APPLICATIONS, own)
-            };
+            let (table, rows) = table_of(&id);
             let changed = table.update("status", Cell::from(status.word()), row(rows, &id));
             (id, vec![changed])
         }
         Change::Attach { id, names } => {
-            let attached = names
-                .iter()
-                .map(|name| attachment(row(own_claims, &id), name, write));
-            let attached = attached.collect();
+            let attached = attachments(&row(own_claims, &id), &names, write);
             (id, attached)
+        }
+        Change::Revise { id, status, names } => {
+            let (table, rows) = table_of(&id);
+            let at = row(rows, &id);
+            let status = ("status", Cell::from(status.word()));
+            let says = table.columns.iter().map(|column| {
+                let value = write.fields.get(*column);
+                (*column, value.map_or(Cell::Null, |it| cell(column, it)))
+            });
+            let mut revised: Vec<_> = says
+                .chain([status])
+                .map(|(column, to)| table.update(column, to, at.clone()))
+                .collect();
+            revised.extend(attachments(&at, &names, write));
+            (id, revised)
         }
     };
     statements.push(DEEDS.insert(&[key.into()], content, &document));
@@ -355,6 +370,13 @@ fn attachment(reimbursement: Cell, name: &str, write: &LedgerWrite) -> Statement
     let size = size.map_or(Cell::Null, Cell::Int);
     let sql = "INSERT INTO attachments (reimbursement, name, digest, size) VALUES (?, ?, ?, ?)";
     Statement::new(sql, [reimbursement, Cell::from(name), digest, size])
+}
+
+fn attachments(reimbursement: &Cell, names: &[String], write: &LedgerWrite) -> Vec<Statement> {
+    let names = names.iter();
+    names
+        .map(|name| attachment(reimbursement.clone(), name, write))
+        .collect()
 }
 
 /// Returns the number of the row of a document, among the rows of its employee.

@@ -82,7 +82,7 @@ impl Judge for RequestPlanner {
     fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, RejectedAnswer> {
         let called = PlannedArguments::deserialize(arguments)?;
         if let Some(asked) = self.0.document_question(&at.message) {
-            return Ok(about_documents(at, asked));
+            return Ok(about_documents(&self.0, at, asked));
         }
         if !called.off_topic && called.tasks.is_empty() {
             let why = say!(
@@ -106,7 +106,7 @@ impl Judge for RequestPlanner {
     fn rules(&self, at: &Situation) -> Intent {
         let desk = &self.0;
         if let Some(asked) = desk.document_question(&at.message) {
-            return about_documents(at, asked);
+            return about_documents(desk, at, asked);
         }
         let clauses = desk.reader.clauses(desk, &at.message, at.base());
         let clauses = clauses.into_iter().enumerate();
@@ -120,36 +120,64 @@ impl Judge for RequestPlanner {
     }
 }
 
-/// Returns the tasks of a question about documents, one for each that it withdraws or restores. What
-/// it leaves open, by a number that there is not or by words that fit several, is a question for the
+/// Returns the tasks of a question about documents, one for each document that it is about. What it
+/// leaves open, by a number that there is not or by words that fit several, is a question for the
 /// person, and no task.
-fn about_documents(at: &Situation, asked: DocumentQuestion) -> Intent {
-    let form = match asked {
-        DocumentQuestion::Withdraw => FormKind::Withdrawal,
-        DocumentQuestion::Restore => FormKind::Restoration,
-        _ => return Intent::off_topic(),
-    };
-    if !at.names_targets() {
+fn about_documents(desk: &RuleData, at: &Situation, asked: DocumentQuestion) -> Intent {
+    if !asked.begins_task() || !at.names_targets() {
         return Intent::off_topic();
     }
-    let task = |(nth, document): (usize, &Document)| PlanTask {
-        about: Some(document.clone()),
-        ..task_of(
-            at,
-            nth,
-            form,
-            Fields::from_iter([("document".into(), document.id.clone().into())]),
-        )
+    let words = (at.message.as_str(), at.base());
+    let task = |(nth, document): (usize, &Document)| {
+        let form = document.form();
+        let id = || Value::from(document.id.clone());
+        let named = Fields::from_iter([("document".into(), id())]);
+        let with_content = |told: Fields| {
+            let mut fields = document.fields.clone();
+            fields.extend(told);
+            fields.insert("document".into(), id());
+            fields
+        };
+        let (form, goal, fields) = match asked {
+            DocumentQuestion::Restore => (FormKind::Restoration, Goal::Draft, named),
+            DocumentQuestion::Submit => (form, Goal::Submit, with_content(Fields::new())),
+            DocumentQuestion::Revise => {
+                let changed = desk.changed(document, words).ok()?;
+                (form, Goal::Draft, with_content(changed))
+            }
+            DocumentQuestion::Copy => (form, Goal::Submit, desk.copied(document, words)),
+            _ => (FormKind::Withdrawal, Goal::Draft, named),
+        };
+        let about = Some(document.clone()).filter(|_| asked != DocumentQuestion::Copy);
+        let task = task_of(at, nth, form, fields);
+        Some(PlanTask {
+            goal,
+            about,
+            ..task
+        })
     };
-    Intent {
+    let tasks = at.targets.iter().enumerate().map(task);
+    let tasks: Option<Vec<_>> = tasks.collect();
+    tasks.map_or_else(Intent::off_topic, |tasks| Intent {
         off_topic: false,
-        tasks: at.targets.iter().enumerate().map(task).collect(),
-    }
+        tasks,
+    })
 }
 
 fn task(desk: &RuleData, situation: &Situation, nth: usize, said: Clause) -> PlanTask {
     let mut fields = situation.given(desk, said.form);
     fields.extend(situation.real(said.fields));
+    // Documents that the words leave no choice of need no number.
+    if said.form == FormKind::Link {
+        for document in &situation.targets {
+            let name = match document.form() {
+                FormKind::Reimbursement => "reimbursement",
+                _ => "application",
+            };
+            let id = || document.id.clone().into();
+            fields.entry(name).or_insert_with(id);
+        }
+    }
     PlanTask {
         // A claim is never handed in here.
         goal: match said.form {

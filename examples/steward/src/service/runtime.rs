@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{RuleData, Situation};
 use crate::{
+    ledger::Document,
     read::{DocumentQuestion, UNSURE, document_ids},
     state::{PlanTask, RuntimeDecision},
 };
@@ -56,11 +57,11 @@ impl NextStepJudge {
         if desk.reader.means_drop(words) {
             return Some(RuntimeDecision::Cancel);
         }
-        match desk.document_question(words) {
+        match desk.asked_beside(words, Some(task)) {
             Some(DocumentQuestion::Withdraw) if means_task(desk, words, task) => {
                 return Some(RuntimeDecision::Cancel);
             }
-            Some(DocumentQuestion::Withdraw | DocumentQuestion::Restore) if at.names_targets() => {
+            Some(asked) if asked.begins_task() && at.names_targets() => {
                 return Some(RuntimeDecision::NewRequest);
             }
             // The card is shown again.
@@ -76,6 +77,9 @@ impl NextStepJudge {
                 form: Some(form),
             });
         }
+        if let Some(fields) = changed(desk, at, task) {
+            return Some(RuntimeDecision::Supplement { fields, form: None });
+        }
         if is_further(desk, at, task) {
             return Some(RuntimeDecision::NewRequest);
         }
@@ -83,9 +87,23 @@ impl NextStepJudge {
     }
 }
 
+/// Returns the fields that words change in a task that changes a document, unless they name a form.
+fn changed(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Fields> {
+    let document = Document {
+        fields: task.fields.clone(),
+        ..task.about.clone().filter(|it| it.form() == task.form)?
+    };
+    let words = at.message.as_str();
+    if desk.reader.form_of(words).is_some() {
+        return None;
+    }
+    let changed = desk.changed(&document, (words, at.base())).ok();
+    changed.filter(|fields| !fields.is_empty())
+}
+
 /// Returns true if words that take something back can be about a task that is not written yet: they
 /// name no document, no other form and no other place.
-fn means_task(desk: &RuleData, words: &str, task: &PlanTask) -> bool {
+pub(super) fn means_task(desk: &RuleData, words: &str, task: &PlanTask) -> bool {
     let form = desk.reader.form_of(words);
     let place = desk.place_in(words);
     document_ids(words).is_empty()

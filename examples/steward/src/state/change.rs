@@ -48,7 +48,7 @@ pub enum Update {
     SetAside(Vec<String>),
     /// The words under a card ask about documents, and this is the answer; none for other words.
     Aside(Option<String>),
-    /// The request withdraws or restores these documents.
+    /// The request is about these documents.
     Targeted(Vec<Document>),
     /// The decider, the model calls, and the reason for a fallback.
     Judged(AskRecord),

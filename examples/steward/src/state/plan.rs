@@ -36,7 +36,7 @@ pub struct PlanTask {
     /// The document that came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
-    /// The document that it withdraws or restores, as it was when this was planned.
+    /// The document that it withdraws, restores or changes, as it was when this was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<Document>,
     /// The steps that carry it out.

@@ -620,7 +620,7 @@ async fn a_conversation_that_is_opened_again_shows_what_was_said_in_its_order() 
         (&card, &none),
         (&words, &json!("预算1500元")),
         (&card, &none),
-        (&json!("assistant_text"), &json!("已办理：A-1")),
+        (&json!("assistant_text"), &json!("已办理：A-1（已提交）")),
     ];
     assert_eq!(told, expected, "{view}");
     Ok(())

@@ -257,9 +257,9 @@ async fn stw_served_questions_begin_nothing_and_reasons_are_what_was_said() {
         ("Who signs off my travel?", "do not know who approves"),
         ("出差报销要找谁签字？", "不知道由谁审批"),
         ("do I have open expense claims", "no documents"),
-        ("我今年一共报销了多少？", "我可以帮你"),
+        ("我今年一共报销了多少？", "没有报销的金额"),
         ("When is my application decided?", "I can help with"),
-        ("How much did my last trip cost?", "I can help with"),
+        ("How much did my last trip cost?", "no documents"),
         ("有没有还没处理的出差", "我可以帮你"),
     ]
     .into_iter()
