@@ -98,10 +98,6 @@ pub(crate) fn write_with<T>(
 }
 
 impl State {
-    fn holder(&self, now: Millis) -> Option<&Holder> {
-        self.lease.as_ref().filter(|lease| lease.until > now)
-    }
-
     /// Returns the time from which others are granted the lease.
     pub(crate) fn leased_until(&self, skew: Millis) -> Option<Millis> {
         let lease = self.lease.as_ref();
@@ -240,7 +236,7 @@ impl State {
         now: Millis,
     ) -> Decision<(Millis, Vec<Signal>)> {
         let lives_here = self.copy.is_none() && self.fence == fence;
-        let holder = self.holder(now).filter(|_| lives_here);
+        let holder = self.lease.as_ref().filter(|_| lives_here);
         let holder = holder.ok_or(StoreErrorKind::LeaseLost)?;
         let mut next = self.clone();
         let (owner, until) = (holder.owner.clone(), now.saturating_add(ttl));

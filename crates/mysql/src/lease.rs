@@ -144,7 +144,7 @@ impl MySqlLog {
         let mut script = Script::lock(thread, self.clock());
         script
             .add(&format!(
-                "SET @go=(@id IS NOT NULL AND @fence={fence} AND @lease>@now)"
+                "SET @go=(@id IS NOT NULL AND @fence={fence} AND @lease IS NOT NULL)"
             ))
             .add(&format!("SET @until=@now+{}", clamped(ttl)))
             .add(

@@ -252,7 +252,7 @@ fn renew() -> String {
             lease_until = {until}, time = greatest(c.now, t.time),
             renewed = t.signals, signals = NULL
         FROM clock c
-        WHERE t.name = $3 AND t.fence = $4 AND t.lease_until > greatest(c.now, t.time)
+        WHERE t.name = $3 AND t.fence = $4 AND t.lease_until <> {{never}}
         RETURNING t.lease_until, t.time, t.renewed"
     )
 }

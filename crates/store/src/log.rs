@@ -57,7 +57,8 @@ use crate::{
 ///   commit without records is `Invalid`.
 /// - **lease**: `Acquire` grants a lease with a fence greater than all before, or is `Busy` while
 ///   another lease lasts. An append under an older fence is a `Conflict`. `Renew` of a lease that
-///   was lost is `LeaseLost`. Time is the store's, and never runs backwards.
+///   was given back, or after which another was granted, is `LeaseLost`; one whose time is over and
+///   that nobody took lasts again. Time is the store's, and never runs backwards.
 /// - **release**: an append with status `Waiting` or `Idle` gives the lease back.
 /// - **claim**: `Claim` grants leases on threads that are `Runnable`, or `Sleeping` or `Waiting`
 ///   past their time, and that nobody holds; those first that could go on the longest.

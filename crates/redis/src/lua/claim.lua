@@ -2,7 +2,7 @@ local n, owner, ttl, prefix = tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
 local now = clock()
 -- Those whose lease ran out wait with the others again.
 for _, of in ipairs(redis.call('ZRANGEBYSCORE', held_set, '-inf', text(now))) do
-    redis.call('HDEL', key('t', of), 'owner', 'lease')
+    redis.call('HDEL', key('t', of), 'lease')
     redis.call('ZREM', held_set, of)
     local due = redis.call('HGET', key('t', of), 'due')
     if due then redis.call('ZADD', due_set, due, of) end

@@ -1,7 +1,8 @@
 local fence, ttl = ARGV[6], ARGV[7]
 local now = clock()
 local thread = load(name, now)
-if not thread or thread.fence ~= fence or not thread.lease or tonumber(thread.lease) <= now then
+-- One that was given back has no owner; one that ran out and that nobody took still has.
+if not thread or thread.fence ~= fence or not thread.owner then
     return { 'lost' }
 end
 thread.lease = text(now + tonumber(ttl))

@@ -34,14 +34,15 @@ local function write(thread, now)
     thread.head = text(tonumber(thread.head) + (#ARGV - FIRST + 1))
     if not thread.status then redis.call('ZADD', names, 0, thread.name) end
     local due, lease = next_due(thread, now), thread.lease
-    if status == 'waiting' or status == 'idle' then lease = false end
+    local rests = status == 'waiting' or status == 'idle'
+    if rests then lease = false end
     local signals = thread.signals or ''
     redis.call('HSET', of, 'head', thread.head, 'base', thread.base, 'fence', thread.fence,
         'nonce', nonce, 'status', status, 'till', till)
     if due ~= thread.due then
         if due then redis.call('HSET', of, 'due', due) else redis.call('HDEL', of, 'due') end
     end
-    if not lease and thread.lease then redis.call('HDEL', of, 'owner', 'lease') end
+    if rests and thread.owner then redis.call('HDEL', of, 'owner', 'lease') end
     if signals ~= '' then
         redis.call('HSET', of, 'delivered', signals)
         redis.call('HDEL', of, 'signals')

@@ -155,7 +155,7 @@ impl Writer {
         ttl: Millis,
     ) -> Result<LeaseOutcome, Refusal> {
         let now = self.shared_now()?;
-        let held = |row: &ThreadRow| row.fence == fence && row.lease_until > now;
+        let held = |row: &ThreadRow| row.fence == fence && row.lease_until != 0;
         let mut row = self
             .find(name)?
             .filter(held)

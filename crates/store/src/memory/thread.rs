@@ -171,14 +171,10 @@ impl Thread {
         now: Millis,
         ttl: Millis,
     ) -> Result<(Millis, Vec<Signal>)> {
-        if self.fence != fence || self.holder(now).is_none() {
-            return Err(StoreErrorKind::LeaseLost);
-        }
-        let end = now.saturating_add(ttl);
-        if let Some((_, until)) = &mut self.lease {
-            *until = end;
-        }
-        Ok((end, std::mem::take(&mut self.signals)))
+        let lease = self.lease.as_mut().filter(|_| self.fence == fence);
+        let (_, until) = lease.ok_or(StoreErrorKind::LeaseLost)?;
+        *until = now.saturating_add(ttl);
+        Ok((*until, std::mem::take(&mut self.signals)))
     }
 
     pub(super) fn release(&mut self, fence: Fence) {

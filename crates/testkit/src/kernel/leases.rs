@@ -1,9 +1,10 @@
 //! Scenarios of leases: K14.
-use std::time::Duration;
+use std::{future::IntoFuture, time::Duration};
 
 use expect_test::expect;
 use fugato_graph::{Context, RunErrorKind, RunnerOptions};
 use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
+use futures::FutureExt;
 
 use super::{
     fixture::{Fixture, Page, fails, finished, kind, line},
@@ -67,14 +68,19 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
     stage.door.reached().await;
     // The process is suspended for longer than its lease, and another one takes the thread.
-    desk.clock.advance(120_000);
-    let acquire = LeaseRequest::Acquire {
-        thread: desk.thread.clone(),
-        owner: "the second".into(),
-        ttl: 10_000,
-    };
-    let LeaseOutcome::Granted(leases) = desk.log_of().lease(acquire).await? else {
-        return Err(Failure::new("a lease should be granted"));
+    let leases = loop {
+        desk.clock.advance(120_000);
+        let acquire = LeaseRequest::Acquire {
+            thread: desk.thread.clone(),
+            owner: "the second".into(),
+            ttl: 10_000,
+        };
+        match desk.log_of().lease(acquire).await {
+            Ok(LeaseOutcome::Granted(leases)) => break leases,
+            // The first renewed its lease in between.
+            Err(busy) if matches!(busy.kind, StoreErrorKind::Busy { .. }) => {}
+            other => return Err(Failure::new(format!("got {other:?}"))),
+        }
     };
     let head = desk.head().await?;
     fails(run.await, RunErrorKind::Store(StoreErrorKind::LeaseLost))?;
@@ -90,6 +96,32 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict
             .lease(LeaseRequest::Renew { thread, fence, ttl })
             .await?;
     }
+    Ok(())
+}
+
+/// A process that was suspended for longer than its lease goes on if nobody took the thread.
+pub async fn k14_a_lease_that_nobody_took_goes_on(factory: &dyn LogFactory) -> Verdict {
+    let stage = Stage::of(Fixture::of(factory).await?, "");
+    let (desk, graph) = (&stage.desk, held(&stage)?);
+    let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
+    let mut run = run.into_future();
+    stage.door.reached().await;
+    for _ in 0..4 {
+        desk.clock.advance(120_000);
+        while desk
+            .log_of()
+            .head(&desk.thread)
+            .await?
+            .is_none_or(|head| head.leased_until.is_none())
+        {
+            if let Some(ended) = run.as_mut().now_or_never() {
+                return Err(Failure::new(format!("it ended: {ended:?}")));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    stage.door.open();
+    finished(run.await)?;
     Ok(())
 }
 

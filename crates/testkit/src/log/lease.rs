@@ -66,14 +66,25 @@ pub async fn lease(factory: &dyn LogFactory) -> Result<(), Failure> {
     later_owner(&trial, &alpha, &first).await
 }
 
-/// Checks a lease that ran out: the old owner can do nothing more, and the next one can.
+/// Checks a lease that ran out: until another is granted, its owner can renew it; then the old
+/// owner can do nothing more, and the next one can.
 async fn later_owner(trial: &Trial<'_>, alpha: &ThreadId, first: &Lease) -> Result<(), Failure> {
-    let lost = kind(trial.renew(alpha, first.fence, 1_000).await);
-    same(
-        "renewing a lease at its end",
-        lost,
-        Err(StoreErrorKind::LeaseLost),
-    )?;
+    for late in [0, 10_000] {
+        trial.clock.advance(late);
+        // Others that look for work of their own do not take it away.
+        let claimed = trial.claim_of("beta", 1, "second", 1_000).await?;
+        same("claims of other threads", claimed.len(), 0)?;
+        let until = trial.clock.now() + 1_000;
+        let renewed = kind(trial.renew(alpha, first.fence, 1_000).await);
+        let signals = vec![];
+        let expected = Ok(LeaseOutcome::Renewed { until, signals });
+        same("renewing a lease that nobody took", renewed, expected)?;
+        let refused = kind(trial.try_acquire(alpha, "second", 5_000).await);
+        let owner = "first".to_owned();
+        let expected = Err(StoreErrorKind::Busy { owner, until });
+        same("acquiring after that", refused, expected)?;
+    }
+    trial.clock.advance(1_000);
     let second = trial.acquire(alpha, "second", 5_000).await?;
     same("the head of a lease", second.head, 1)?;
     holds(second.fence > first.fence, || {

@@ -195,7 +195,9 @@ impl Model {
         ttl: Millis,
     ) -> ModelRefusal<LeaseOutcome> {
         let now = self.now;
-        let held = |thread: &&mut Thread| thread.fence == fence && thread.until > now;
+        let held = |thread: &&mut Thread| {
+            thread.fence == fence && fence > 0 && thread.until != Millis::MIN
+        };
         let thread = self
             .threads
             .get_mut(&name)
