@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn it_says_what_it_can_do_and_what_it_cannot() {
-        let help = says(vec![Message::user("hello")], &["calculate", "time"]);
+        let help = says(vec![Message::user("help")], &["calculate", "time"]);
         assert_eq!(
             help.content,
             "Without a model I follow a few plain words only: \"(17 + 25) * 2\"; \"what time is it?\"."

@@ -1,10 +1,10 @@
 //! The wishes that rules can read in a message.
 use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
-    state::{ToolCall, say},
+    state::{Lang, ToolCall, say},
     words::{
-        ShortAnswer, after_phrase, is_negated, is_question, normalize, number, numerals, path,
-        strip_phrase, to_forget,
+        Phrases, ShortAnswer, after_phrase, after_word, courtesy, day_mentions, is_negated,
+        is_question, normalize, number, numerals, path, strip_phrase, to_forget,
     },
 };
 use serde_json::{Value, json};
@@ -26,6 +26,13 @@ pub(crate) enum Wish {
 /// Returns what a message plainly asks for, after this one; none if it asks for nothing of the
 /// kind.
 pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
+    if let Some(courtesy) = courtesy(message) {
+        let told = courtesy.reply(Lang::current()).to_owned();
+        return Some(Wish::Answer(told));
+    }
+    if let Some(wanted) = instead(message) {
+        return wish(wanted, before);
+    }
     several(message).or_else(|| one(message, before))
 }
 
@@ -60,6 +67,42 @@ fn several(message: &str) -> Option<Wish> {
         }
     }
     Some(Wish::Calls(calls))
+}
+
+/// Returns what is wanted behind what is not: "do not write anything, just tell me the time".
+fn instead(message: &str) -> Option<&str> {
+    const DENIES: [&str; 14] = [
+        "please don't",
+        "please do not",
+        "don't",
+        "do not",
+        "dont",
+        "什么都不要",
+        "什么都别",
+        "什么也别",
+        "请不要",
+        "请别",
+        "不要",
+        "不用",
+        "先别",
+        "别",
+    ];
+    const ONLY: [&str; 11] = [
+        "instead", "just", "only", "please", "but", "只要", "只", "就", "直接", "而是", "请",
+    ];
+    let (denied, wanted) = message.split_once([',', '，', ';', '；'])?;
+    let denied = normalize(denied);
+    after_word(denied.trim(), &DENIES)?;
+    let mut wanted = wanted.trim();
+    while let Some(rest) = ONLY.iter().find_map(|word| {
+        let head = wanted.get(..word.len())?;
+        let rest = wanted.get(word.len()..)?;
+        let goes_on = word.is_ascii() && rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+        (head.eq_ignore_ascii_case(word) && !goes_on).then(|| rest.trim())
+    }) {
+        wanted = rest;
+    }
+    (!wanted.is_empty()).then_some(wanted)
 }
 
 /// Returns the one thing that a message plainly asks for.
@@ -122,7 +165,7 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
 }
 
 /// Returns the arguments of a write as words under its card change them: "no, call it
-/// shopping.md", 内容改成咖啡; none if they change nothing.
+/// shopping.md", 内容改成咖啡, "no, call dad"; none if they change nothing.
 pub(crate) fn corrected(call: &ToolCall, words: &str) -> Option<Value> {
     const NAMES: [&str; 4] = ["call it ", "name it ", "make it ", "叫"];
     const TEXTS: [&str; 4] = ["change it to ", "change the text to ", "改成", "改为"];
@@ -138,7 +181,15 @@ pub(crate) fn corrected(call: &ToolCall, words: &str) -> Option<Value> {
     let named = named.map(plain).filter(|it| path(it).as_ref() == Some(it));
     let (field, said) = match named {
         Some(file) => ("path", file),
-        None => ("text", plain(after_phrase(words, &TEXTS)?)),
+        None => {
+            if let Some(text) = after_phrase(words, &TEXTS) {
+                ("text", plain(text))
+            } else {
+                let said = plain(wanted_instead(words)?);
+                let file = path(&said).filter(|file| *file == said);
+                (if file.is_some() { "path" } else { "text" }, said)
+            }
+        }
     };
     let mut arguments = call.arguments.as_object()?.clone();
     if said.is_empty() || arguments.get(field)? == said.as_str() {
@@ -146,6 +197,46 @@ pub(crate) fn corrected(call: &ToolCall, words: &str) -> Option<Value> {
     }
     arguments.insert(field.to_owned(), said.into());
     Some(Value::Object(arguments))
+}
+
+/// Returns what words under a card want in its place: "no, call dad", 不对，写第二天; none if they only
+/// say why not.
+fn wanted_instead(words: &str) -> Option<&str> {
+    const WRITES: [&str; 22] = [
+        "it should say ",
+        "it should be ",
+        "it should read ",
+        "it should go to ",
+        "i meant ",
+        "i mean ",
+        "write to ",
+        "write into ",
+        "write ",
+        "save it to ",
+        "save to ",
+        "to ",
+        "应该是",
+        "应该写",
+        "我是说",
+        "写到",
+        "写入",
+        "写成",
+        "写进",
+        "存到",
+        "写",
+        "是",
+    ];
+    const WHY: [&str; 26] = [
+        "not", "i", "i'm", "it", "it's", "that", "that's", "this", "because", "too", "we", "you",
+        "don't", "do not", "later", "never", "there", "不", "别", "太", "我", "没", "先", "等",
+        "因为", "这",
+    ];
+    let reason = Phrases::default().decline_reason(words)?.trim();
+    let wanted = strip_phrase(reason, &WRITES).map(str::trim);
+    let is_why = after_word(&normalize(reason), &WHY).is_some();
+    wanted
+        .or_else(|| (!is_why).then_some(reason))
+        .filter(|it| !it.is_empty())
 }
 
 /// Returns true if words only drop what was begun: "never mind, not now".
@@ -211,6 +302,7 @@ const TIME: &[&str] = &[
     "the time in ",
     "time in ",
     "current time",
+    "tell me the time",
     "what day",
     "which day",
     "what date",
@@ -530,12 +622,18 @@ fn times(text: &str, follows: bool) -> Option<Wish> {
     if is_negated(text, TIME) || is_negated(text, &["tell"]) {
         return None;
     }
-    let plain = numerals(&normalize(text));
-    let (places, rest) = places(&plain);
+    let said = normalize(text);
+    let days = days(&numerals(&said));
+    let named = if days.is_none() {
+        named_days(&said)
+    } else {
+        None
+    };
+    let (day, said) = named.map_or((None, said), |(day, rest)| (Some(day), rest));
+    let (places, rest) = places(&numerals(&said));
     if !asks && (!follows || places.is_empty()) {
         return None;
     }
-    let days = days(&rest);
     let unknown = unknown(&rest, days.is_some());
     if !unknown.is_empty() {
         let told = || {
@@ -557,7 +655,8 @@ fn times(text: &str, follows: bool) -> Option<Wish> {
     let call = |zone: Option<String>| {
         let days = days.map(|days| ("days", json!(days)));
         let zone = zone.map(|zone| ("zone", json!(zone)));
-        let arguments = days.into_iter().chain(zone);
+        let day = day.as_ref().map(|day| ("day", json!(day)));
+        let arguments = days.into_iter().chain(day).chain(zone);
         let arguments = arguments.map(|(name, value)| (name.to_owned(), value));
         ("time".to_owned(), Value::Object(arguments.collect()))
     };
@@ -566,6 +665,18 @@ fn times(text: &str, follows: bool) -> Option<Wish> {
         calls.push(call(None));
     }
     Some(Wish::Calls(calls))
+}
+
+/// Returns the words with which a text names days, such as "monday next week" and 12月24日, and the
+/// text without them.
+fn named_days(text: &str) -> Option<(String, String)> {
+    let found = day_mentions(text);
+    let first = found.first()?;
+    let last = found.last().filter(|last| last.joined).unwrap_or(first);
+    let (from, to) = (first.range.start, last.range.end);
+    let named = text.get(from..to)?.trim().to_owned();
+    let rest = format!("{} {}", text.get(..from)?, text.get(to..)?);
+    Some((named, rest))
 }
 
 /// Returns the distance of the day that a text names from today.
@@ -701,7 +812,6 @@ mod tests {
     #[test]
     fn what_is_no_plain_wish_is_left_alone() {
         for message in [
-            "hello",
             "I was born in 1990",
             "how do you do?",
             "read me a story about dragons",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fugato::{
     form::Fields,
-    words::{after_word, clauses, dates, has_any_word, is_chinese, is_wanted},
+    words::{after_word, clauses, currency, dates, has_any_word, is_chinese, is_wanted},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,8 @@ pub struct RuleReader {
     changes: Vec<String>,
     total: Vec<String>,
     how_much: Vec<String>,
+    missing: Vec<String>,
+    in_currency: Vec<String>,
     several: Vec<String>,
     spent: Vec<String>,
     drafts: Vec<String>,
@@ -364,6 +366,24 @@ impl RuleReader {
             .into_iter()
             .filter(|(words, _)| has_any_word(text, words));
         named.next().map(|(_, status)| status)
+    }
+
+    /// Returns true if a text asks what is missing.
+    pub(crate) fn means_missing(&self, text: &str) -> bool {
+        has_any_word(text, &self.missing)
+    }
+
+    /// Returns the currency that a text is, and nothing else: "in yuan", 是美元.
+    pub(crate) fn currency_alone(&self, text: &str) -> Option<&'static str> {
+        let said = text.to_lowercase();
+        let said = self.led(said.trim().trim_end_matches(['.', '。', '!', '！']));
+        let said = after_word(said, &self.in_currency).unwrap_or(said).trim();
+        let said = said
+            .strip_suffix("please")
+            .unwrap_or(said)
+            .trim_end_matches([',', ' ']);
+        let is_word = said.chars().count() <= 7 && !said.contains(char::is_whitespace);
+        currency(said).filter(|_| is_word && !said.contains(|c: char| c.is_ascii_digit()))
     }
 
     /// Returns true if a text speaks of what was spent or claimed.

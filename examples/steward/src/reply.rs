@@ -1,5 +1,10 @@
 //! The texts for the person, in their language.
-use fugato::{cli::Lang, form::FieldKind, state::State as _};
+use fugato::{
+    cli::Lang,
+    form::{Field, FieldKind, day},
+    state::State as _,
+    words::courtesy,
+};
 use jiff::civil::Date;
 use serde_json::Value;
 
@@ -115,6 +120,9 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         return None;
     }
     if state.is_off_topic() {
+        if let Some(courtesy) = courtesy(&state.message) {
+            return Some(courtesy.reply(lang).to_owned());
+        }
         let told = lang.pick(
             "I can help with trips, drafts, reimbursements, links and attachments, for example: \
              “I need to go to Shanghai by train from 3 to 5 March for a client meeting, budget \
@@ -147,7 +155,14 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         (Some(Flow::Block { why }), _) => {
             format!("{}{why}", lang.pick("This cannot go on: ", "不能继续："))
         }
-        (None, Some(RuntimeDecision::Unclear)) => unclear(lang).to_owned(),
+        (None, Some(RuntimeDecision::Unclear)) => {
+            let asks = asks(desk, state, task, lang);
+            if desk.reader.means_missing(&state.message) {
+                return Some(asks);
+            }
+            let polite = courtesy(&state.message).map(|it| it.reply(lang));
+            format!("{}\n{asks}", polite.unwrap_or_else(|| unclear(lang)))
+        }
         (None, Some(RuntimeDecision::Cancel)) => {
             let told = lang.pick(
                 "That is dropped, and nothing was written.",
@@ -164,9 +179,10 @@ fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String
     let Some(form) = desk.forms.get(&task.form) else {
         return String::new();
     };
-    let known = form
-        .filled(&task.fields)
-        .map(|(field, value)| format!("{} {}", field.label(lang), field.shown(value, lang)));
+    let known = form.filled(&task.fields).map(|(field, value)| {
+        let value = shown(field, value, (task.form, &state.base_date), lang);
+        format!("{} {value}", field.label(lang))
+    });
     let known = known.collect::<Vec<_>>().join(lang.pick(", ", "，"));
     let mut told = format!("{}{}{known}", form.label(lang), lang.pick(": ", "："));
     if !task.missing_fields.is_empty() {
@@ -183,6 +199,27 @@ fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String
         told = format!("{told}\n{later}");
     }
     told
+}
+
+/// Returns a value of a form, and says of a day of a claim that it is one of last year: it may have
+/// been told without a year.
+pub(crate) fn shown(
+    field: &Field,
+    value: &Value,
+    (form, base): (FormKind, &str),
+    lang: Lang,
+) -> String {
+    let shown = field.shown(value, lang);
+    let year = |text: &str| day(text).map(Date::year);
+    let told = value.as_str().filter(|_| field.kind == FieldKind::Day);
+    let is_last = form == FormKind::Reimbursement
+        && told
+            .and_then(year)
+            .is_some_and(|it| Some(it + 1) == year(base));
+    if is_last {
+        return lang.pick(format!("{shown} (last year)"), format!("{shown}（去年）"));
+    }
+    shown
 }
 
 /// Returns the answer to words about a task that cannot be understood.

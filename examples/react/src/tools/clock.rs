@@ -4,6 +4,7 @@ use fugato::{
     cli::Lang,
     state::say,
     tool::{EffectClass, ToolFailure, ToolOutput, ToolSpec},
+    words::{DateDirection, dates},
 };
 use jiff::{Span, Zoned, civil::Weekday};
 use schemars::JsonSchema;
@@ -23,6 +24,10 @@ struct Place {
     #[schemars(extend("x-zh" = "离今天的天数：1 是明天，-1 是昨天。"))]
     #[serde(default)]
     days: i64,
+    /// The day in words, such as "monday next week" or "december 24"; left out for today.
+    #[schemars(extend("x-zh" = "用文字说的日子，例如“下周三”或“12月24日”；不写则是今天。"))]
+    #[serde(default)]
+    day: Option<String>,
 }
 
 pub(super) fn add(builder: Builder, clock: Clock) -> Builder {
@@ -38,11 +43,26 @@ pub(super) fn add(builder: Builder, clock: Clock) -> Builder {
 
 fn told(
     mut now: Zoned,
-    Place { zone, days }: Place,
+    Place { zone, days, day }: Place,
 ) -> Result<ToolOutput<ReactUpdate>, ToolFailure> {
     let zone = zone.filter(|zone| !zone.is_empty());
     if let Some(zone) = &zone {
         now = there(&now, zone)?;
+    }
+    if let Some(day) = day.filter(|day| !day.is_empty()) {
+        let date = dates(&day, now.date(), DateDirection::Ahead).dates;
+        let [date] = date.as_slice() else {
+            return Err(ToolFailure::failed(say!(
+                "“{day}” could be another day, too: say its date",
+                "“{day}”可能是别的日子：请说日期"
+            )));
+        };
+        let at = date.to_zoned(now.time_zone().clone());
+        let at = at.map_err(|error| {
+            let text = say!("there is no “{day}”", "没有“{day}”这一天");
+            ToolFailure::failed(text).because(error)
+        })?;
+        return Ok(ToolOutput::new(shown(&at, false)));
     }
     let span = Span::new().try_days(days);
     let day = span.and_then(|span| now.checked_add(span));

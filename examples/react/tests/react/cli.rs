@@ -109,7 +109,7 @@ fn tools_and_steps_are_chosen_by_flags() {
     let work = program();
     let few = work.ok(&["--tools", "time", "say", "1 + 1"]);
     assert_contains(&few, "I cannot do that: calculating is switched off.");
-    let none = work.ok(&["--tools", "none", "say", "hello"]);
+    let none = work.ok(&["--tools", "none", "say", "help"]);
     assert!(none.contains("there are no tools"), "{none}");
     // Without a step there is no tool, only an answer.
     let still = work.ok(&["--max-steps", "0", "say", "1 + 1"]);

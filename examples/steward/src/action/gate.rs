@@ -13,6 +13,7 @@ use super::{PRECHECK, SAVE_CLAIM, SUBMIT, find};
 use crate::{
     deps::Deps,
     files::Attachment,
+    form::FormKind,
     ledger::{HOME_CURRENCY, currency, differs},
     reply::{self, described},
     service::RuleData,
@@ -110,7 +111,15 @@ fn card_of(desk: &RuleData, call: &ToolCall, state: &Steward) -> ConfirmCard {
                 shown.join(lang.pick(", ", "，"))
             )
         }
-        _ => format!("{}: {}", field.label(lang), field.shown(value, lang)),
+        _ => {
+            let form = find(&call.name).and_then(|action| action.form);
+            let of = (form.unwrap_or(FormKind::Application), &*state.base_date);
+            format!(
+                "{}: {}",
+                field.label(lang),
+                reply::shown(field, value, of, lang)
+            )
+        }
     };
     let filled = filled.filter(|(field, _)| field.kind != FieldKind::Currency);
     // What a document says is on the card that withdraws or changes it, and not only its number.

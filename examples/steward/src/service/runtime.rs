@@ -189,6 +189,11 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     {
         fields.insert("end_date".into(), day);
     }
+    if let Some(code) = desk.reader.currency_alone(&at.message)
+        && form.field("currency").is_some()
+    {
+        fields.insert("currency".into(), code.into());
+    }
     if fields.is_empty() && !asks && missing == ["reason"] && at.message.chars().count() <= SHORT {
         let reason = desk.facts.cleaned(&at.message)?;
         fields.insert("reason".into(), reason.into());

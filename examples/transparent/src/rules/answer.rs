@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use fugato::{
     memory::{FoundNote, terms},
     tool::clip,
-    words::{ScheduleError, to_forget},
+    words::{ScheduleError, courtesy, to_forget},
 };
 use serde_json::Value;
 
@@ -144,6 +144,10 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
     let lang = agent.lang;
     let intent = agent.turn.intent.as_ref();
     let kind = intent.map_or("", |intent| intent.params.kind.as_str());
+    let polite = courtesy(&agent.turn.request.text).filter(|_| !agent.turn.remembered);
+    if let Some(courtesy) = polite {
+        return courtesy.reply(lang).to_owned();
+    }
     let text = match (intent.map(|intent| intent.intent), kind) {
         (Some(IntentKind::Remind), _) => {
             let asks = no_time(reminder::due(&agent.turn).err(), lang);
@@ -178,7 +182,6 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         (Some(IntentKind::Search | IntentKind::AskMemory), _) => {
             lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
         }
-        _ if is_thanks(&agent.turn.request.text) => lang.pick("You are welcome.", "不客气。"),
         _ if instead || kind == "impossible" || !is_talk(&agent.turn.request.text) => lang.pick(
             "I could not understand this by rules, and did nothing. They list, read and find files and notes, remember what you say (“remember that …”), and remind you (“remind me at 15:30 to …”).",
             "按规则没听懂这句话，什么也没做。规则可以列出、读取和查找文件与笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”）。",
@@ -191,17 +194,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
     text.to_owned()
 }
 
-/// Returns true for thanks, and nothing else.
-fn is_thanks(text: &str) -> bool {
-    let marks = |c: char| c.is_whitespace() || ".!。！~".contains(c);
-    let plain = text.trim_matches(marks).to_lowercase();
-    matches!(
-        &*plain,
-        "thanks" | "thank you" | "thx" | "thanks a lot" | "谢谢" | "谢谢你" | "多谢" | "谢谢您"
-    )
-}
-
-/// Returns true for a greeting, thanks, or a question about what the agent does.
+/// Returns true for a question about what the agent does, or a greeting before it.
 fn is_talk(text: &str) -> bool {
     const TALK: [&str; 20] = [
         "hello",
