@@ -4,6 +4,7 @@ use fugato::{
     agent::{
         memory::{to_quote, to_remember},
         plan::WorkUpdate,
+        reply::show,
     },
     cli::Lang,
     memory::{
@@ -33,12 +34,47 @@ impl Node<Session> for Understand {
         let thread = cx.thread().to_string();
         let (course, updates) = understood(cx.state(), &thread, at);
         let forgotten = HistoryUpdate::ForgottenBefore(at.saturating_sub(IDLE));
-        let first = [
+        let mut first = vec![
             SessionUpdate::History(forgotten),
             SessionUpdate::Understood { at, course },
         ];
+        if let Some(text) = left(cx.state(), course) {
+            show(&cx, &format!("{text}\n"));
+            // It is a message of its own, before the reply.
+            let (live, none) = (false, String::new());
+            first.push(SessionUpdate::Replied { text });
+            first.push(SessionUpdate::Delivered { at, live });
+            first.push(SessionUpdate::Replied { text: none });
+        }
         Ok(Outcome::done(first.into_iter().chain(updates)))
     }
+}
+
+/// Returns the text that a wish which waited for an answer is left for another one; none if none
+/// waited, or the message is about the same wish.
+fn left(session: &Session, course: Course) -> Option<String> {
+    let text = session.message.text.trim();
+    let is_other = course == Course::Work && correction::corrected(session, text).is_none();
+    session
+        .work
+        .execution
+        .waiting
+        .as_ref()
+        .filter(|_| is_other)?;
+    let goal = &session.work.execution.goal;
+    let all = session.written().is_empty();
+    Some(Lang::of(text).pick(
+        if all {
+            format!("I leave “{goal}”; nothing of it was done.")
+        } else {
+            format!("I leave the rest of “{goal}”.")
+        },
+        if all {
+            format!("“{goal}”先放下了，没有做任何操作。")
+        } else {
+            format!("“{goal}”剩下的部分先放下了。")
+        },
+    ))
 }
 
 fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<SessionUpdate>) {

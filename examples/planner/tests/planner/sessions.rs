@@ -274,3 +274,39 @@ async fn pln_9_a_stream_tells_what_happens_and_ends_in_a_reply() -> TestResult {
     assert_eq!(names, expected);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_wish_that_another_replaces_is_said_to_be_left() -> TestResult {
+    for (wish, other, told) in [
+        (
+            "sell 1 ETH",
+            "create a trader called bob",
+            "I leave “sell 1 ETH”; nothing of it was done.",
+        ),
+        (
+            "create a trader called bob",
+            "buy 0.01 btc",
+            "I leave “create a trader called bob”; nothing of it was done.",
+        ),
+        (
+            "卖1个以太坊",
+            "建一个交易员叫小明",
+            "“卖1个以太坊”先放下了，没有做任何操作。",
+        ),
+    ] {
+        let world = World::new()?;
+        let talk = world.talk();
+        talk.say_all([wish, other]).await;
+        let turns = talk.state().await.history.turns().to_vec();
+        let said: Vec<_> = turns.iter().map(|turn| turn.text.as_str()).collect();
+        assert_eq!(said, [wish, other, told]);
+    }
+    // Words that change the card leave nothing.
+    let world = World::new()?;
+    let talk = world.talk();
+    talk.say_all(["buy 0.01 btc", "make it 0.02"]).await;
+    let turns = talk.state().await.history.turns().to_vec();
+    let said: Vec<_> = turns.iter().map(|turn| turn.text.as_str()).collect();
+    assert_eq!(said, ["buy 0.01 btc", "make it 0.02"]);
+    Ok(())
+}
