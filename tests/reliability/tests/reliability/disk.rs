@@ -1,7 +1,7 @@
 //! A disk that is full, and has room again.
 use std::{fs, path::Path, process::Command, time::Duration};
 
-use fugato_graph::{RunError, RunErrorKind, Runner};
+use fugato_graph::{RunErrorKind, Runner};
 use fugato_sqlite::{SqliteLog, SqliteOptions};
 use fugato_state::ThreadId;
 use fugato_store::StoreErrorKind;
@@ -25,10 +25,6 @@ fn runner(log: SqliteLog, evidence: &Evidence) -> Result<Runner<Chain>, BoxError
     Ok(runner.options(options(Duration::from_millis(200))))
 }
 
-fn is_full(ended: Result<impl std::fmt::Debug, RunError>) -> bool {
-    matches!(ended, Err(error) if error.kind == RunErrorKind::Store(StoreErrorKind::Full))
-}
-
 /// The thread goes on from where it was when there was no more room.
 async fn goes_on(
     full: Runner<Chain>,
@@ -36,7 +32,10 @@ async fn goes_on(
     make_room: impl FnOnce() -> Result<Runner<Chain>, BoxError>,
 ) -> Result<(), BoxError> {
     let thread = ThreadId::new("full")?;
-    assert!(is_full(full.start(&thread, Change::Wanted(STEPS)).await));
+    let ended = full.start(&thread, Change::Wanted(STEPS)).await;
+    let kind = ended.as_ref().map_err(|error| &error.kind);
+    let is_full = matches!(kind, Err(RunErrorKind::Store(StoreErrorKind::Full)));
+    assert!(is_full, "{ended:?}");
     let stored = full.state(&thread).await?.ok_or("it began")?.taken;
     assert!(stored > 0 && stored < STEPS, "{stored} steps");
     // There is still no room, and nothing is worse for having tried.
