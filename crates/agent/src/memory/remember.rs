@@ -131,7 +131,7 @@ const QUOTED_ZH: [&str; 13] = [
 ];
 
 /// The phrases before a note, with their polite forms.
-const OPENINGS: [&str; 39] = [
+const OPENINGS: [&str; 41] = [
     "please remember that ",
     "please remember this:",
     "please remember:",
@@ -153,6 +153,8 @@ const OPENINGS: [&str; 39] = [
     "remember i ",
     "please remember i ",
     "记一条笔记",
+    "记一条：",
+    "记一笔：",
     "记个笔记",
     "帮我记一条笔记",
     "帮我记个笔记",

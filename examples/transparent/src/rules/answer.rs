@@ -171,6 +171,11 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         }
         _ if agent.turn.remembered => lang.pick("I have written it down.", "记下了。"),
         (_, "forget") => return not_forgotten(agent),
+        (_, "clock") => return clock(agent),
+        (_, "impossible") if !instead => lang.pick(
+            "I cannot do that, and did nothing: I neither write, rename nor delete files, nor send anything or run commands. I list, read and find files and notes, remember what you say (“remember that …”), and remind you (“remind me at 15:30 to …”).",
+            "这件事我不能做，什么也没做：我不写入、改名或删除文件，也不发送内容、不运行命令。我可以列出、读取和查找文件与笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”）。",
+        ),
         (_, "plugin") => lang.pick(
             "There is no such plugin here. Those that run are in the folder plugins/, and config.toml grants them what they may do.",
             "没有这样的插件。能运行的插件在 plugins/ 文件夹里，config.toml 规定它们可以做什么。",
@@ -182,7 +187,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         (Some(IntentKind::Search | IntentKind::AskMemory), _) => {
             lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
         }
-        _ if instead || kind == "impossible" || !is_talk(&agent.turn.request.text) => lang.pick(
+        _ if instead || !is_talk(&agent.turn.request.text) => lang.pick(
             "I could not understand this by rules, and did nothing. They list, read and find files and notes, remember what you say (“remember that …”), and remind you (“remind me at 15:30 to …”).",
             "按规则没听懂这句话，什么也没做。规则可以列出、读取和查找文件与笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”）。",
         ),
@@ -192,6 +197,23 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         ),
     };
     text.to_owned()
+}
+
+/// Returns the time at which the turn began, in the zone of the person.
+fn clock(agent: &AgentState) -> String {
+    let now = reminder::began(&agent.turn);
+    let sign = ["一", "二", "三", "四", "五", "六", "日"];
+    let day = usize::try_from(now.weekday().to_monday_zero_offset());
+    let day = day.ok().and_then(|day| sign.get(day)).copied();
+    let day = day.unwrap_or_default();
+    agent.lang.pick(
+        now.strftime("It is %A, %F, %H:%M.").to_string(),
+        format!(
+            "{}，星期{day}，{}。",
+            now.strftime("%F"),
+            now.strftime("%H:%M")
+        ),
+    )
 }
 
 /// Returns true for a question about what the agent does, or a greeting before it.

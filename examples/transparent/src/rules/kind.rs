@@ -35,6 +35,32 @@ const HELP: Words = Words(
 );
 const REMINDER: Words = Words("提醒/定时/remind/scheduled/ jobs/ job-/任务列表");
 const CANCEL: Words = Words("取消/删除/删掉/去掉/撤销/停止/cancel/delete/remove/drop/clear/stop ");
+/// Questions for the time or the date of here and now, and the words beside them.
+const CLOCK: Words = Words(
+    "what time is it/what is the time/what's the time/what day is it/what day is today/what date is it/what is the date/what's the date/what is today's date/what's today's date/几点/几号/星期几/周几/什么时间/什么日子/什么日期",
+);
+const BESIDE_CLOCK: [&str; 20] = [
+    "please",
+    "hello",
+    "hi",
+    "right now",
+    "now",
+    "today",
+    "currently",
+    "here",
+    "请问",
+    "现在",
+    "今天",
+    "一下",
+    "钟",
+    "了",
+    "是",
+    "呢",
+    "啊",
+    "几月",
+    "你好",
+    "告诉我",
+];
 const LIST: Words = Words(
     "有哪些/有什么/哪些/看看/看一下/列出/列一下/查看/所有/列表/list/show/what/which/ any /my reminders",
 );
@@ -80,6 +106,9 @@ pub(super) fn kind(lower: &str) -> WishKind {
     if HELP.are_in(lower) {
         return (IntentKind::Chat, "help", 0.1);
     }
+    if is_clock(lower) {
+        return (IntentKind::Chat, "clock", 0.1);
+    }
     if super::words::moved(lower).is_some() {
         return (IntentKind::Execute, "move", 0.4);
     }
@@ -115,6 +144,23 @@ pub(super) fn kind(lower: &str) -> WishKind {
     }
     let found = spoken.into_iter().find(|(words, _)| words.are_in(lower));
     found.map_or_else(|| about_files(lower), |(_, kind)| kind)
+}
+
+/// Returns true if a text asks for the time or the date of here and now, and for nothing else.
+fn is_clock(lower: &str) -> bool {
+    let mut phrases = CLOCK
+        .0
+        .split('/')
+        .filter(|phrase| lower.contains(phrase))
+        .peekable();
+    if phrases.peek().is_none() {
+        return false;
+    }
+    let rest = phrases.fold(lower.to_owned(), |text, phrase| text.replace(phrase, " "));
+    let rest = BESIDE_CLOCK
+        .iter()
+        .fold(rest, |text, word| text.replace(word, " "));
+    !rest.contains(char::is_alphanumeric)
 }
 
 /// Returns true if a text names a day or a time, of whatever day it is said.

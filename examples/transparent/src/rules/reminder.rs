@@ -183,7 +183,7 @@ fn zone(turn: &TurnState) -> TimeZone {
 }
 
 /// Returns the time at which the turn began, in the zone of the person.
-fn began(turn: &TurnState) -> Zoned {
+pub(super) fn began(turn: &TurnState) -> Zoned {
     let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
     now.to_zoned(zone(turn))
 }
