@@ -1,5 +1,9 @@
 //! The answers without a model: the facts that were looked up, in the language of the person.
-use fugato::{cli::Lang, state::say, words::Amount};
+use fugato::{
+    cli::Lang,
+    state::say,
+    words::{Amount, courtesy},
+};
 use serde::de::DeserializeOwned;
 
 use crate::{
@@ -173,6 +177,13 @@ pub fn stopped(why: &str) -> String {
         "I could not finish this: {why}. Nothing is lost: say \"try again\" to have me try once more.",
         "没能做完：{why}。已有的进度都在：说“再试一次”我就重试。"
     )
+}
+
+/// Returns the answer to a message that asks for nothing of the desk: a courtesy in return, or the
+/// help text.
+pub fn small_talk(message: &str, lang: Lang) -> String {
+    let polite = courtesy(message).map(|courtesy| courtesy.reply(lang).to_owned());
+    polite.unwrap_or_else(|| help(lang, intent::greets(message)))
 }
 
 /// Returns the help text; if nobody asked for it, after a line that the message was not understood.

@@ -13,7 +13,7 @@ use fugato::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    answer::{ability, help, not_now, told},
+    answer::{ability, not_now, small_talk, told},
     exchange::{Config, Order, Price, Side, Trader},
     facts::{self, Topic},
     intent::{self, UserWish},
@@ -474,7 +474,7 @@ fn answer(session: &Session) -> String {
         }
         UserWish::Told => match read_out(session, goal) {
             Some(text) => lines.push(text),
-            None if !acted => lines.push(help(lang, intent::greets(goal))),
+            None if !acted => lines.push(small_talk(goal, lang)),
             None => {}
         },
         // The plan has no call: something that the wish needs is missing.

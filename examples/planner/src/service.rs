@@ -332,7 +332,7 @@ impl Agent for Planner {
         }
         let is_approval = asked.question.digest.is_some();
         if !is_approval && intent::greets(text) && !intent::asks_about(text) {
-            let told = answer::help(Lang::of(text), true);
+            let told = answer::small_talk(text, Lang::of(text));
             return Ok(MessageIntent::Told(format!(
                 "{told}\n{}",
                 question(asked, session.lang())
