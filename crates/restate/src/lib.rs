@@ -8,6 +8,7 @@ use std::{sync::Arc, time::Duration};
 use fugato_graph::{Drive, Runner, Wake};
 use fugato_state::{State, ThreadId};
 use restate_sdk::prelude::{Endpoint, HttpServer};
+use socket2::SockRef;
 use tokio::net::TcpListener;
 
 use ingress::Ingress;
@@ -104,6 +105,11 @@ impl Restate {
         stop: impl Future<Output = ()>,
     ) -> Result<(), RestateError> {
         distinct(&agents)?;
+        // What is accepted inherits it. Otherwise the system keeps an answer back, for 40 ms, until
+        // the engine has confirmed the one before.
+        if let Err(error) = SockRef::from(&listener).set_tcp_nodelay(true) {
+            tracing::warn!(%error, "answers to restate may wait for one another");
+        }
         let (limit, service) = (self.options.limit, self.options.service.clone());
         let threads = FugatoThread::new(agents.clone(), limit, service);
         let endpoint = Endpoint::builder().bind(threads.named()?).build();

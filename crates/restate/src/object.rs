@@ -25,7 +25,7 @@ pub(crate) struct FugatoThread {
 }
 
 /// The end of a drive, as the engine keeps it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum Step {
     /// Nothing goes on by itself.
     Rests,
@@ -122,26 +122,28 @@ impl FugatoThread {
                 "no agent of this program has the thread {name:?}"
             )));
         };
-        let limit = self.limit;
-        let driven = ctx
-            .run(|| async move { Self::step(agent, thread, limit).await.map(Json) })
-            .name("drive");
-        let Json(step) = driven.await?;
-        // An order that has come is none any more, also if the engine's clock was ahead.
-        let ordered = ctx.get::<i64>(ORDERED).await?;
-        let open = ordered.filter(|time| *time != came);
-        let Step::Later { until, after } = step else {
-            if ordered.is_some() {
-                ctx.clear(ORDERED);
+        // The engine is told of the drive and of its end in one message, and so stores them at once.
+        // A drive is repeated if the service dies before that, and does nothing that was done; what
+        // follows keeps to the end that was stored first.
+        let step = Self::step(agent, thread, self.limit).await?;
+        let ended = ctx.run(|| async move { Ok(Json(step)) }).name("drive");
+        let Json(step) = ended.await?;
+        match step {
+            Step::Later { until, .. } if until > 0 => {
+                let ordered = ctx.get::<i64>(ORDERED).await?;
+                // An order that has come is none any more, also if the engine's clock was ahead.
+                if ordered == Some(until) && until != came {
+                    return Ok(());
+                }
+                ctx.set(ORDERED, until);
             }
+            // What was ordered for a later time is still to come after a word from outside.
+            _ if came == 0 => {}
+            _ => ctx.clear(ORDERED),
+        }
+        let Step::Later { until, after } = step else {
             return Ok(());
         };
-        if until > 0 {
-            if open == Some(until) {
-                return Ok(());
-            }
-            ctx.set(ORDERED, until);
-        }
         let thread = RequestTarget::object(&self.service, ctx.key(), DRIVE);
         ctx.request::<_, ()>(thread, until)
             .send_after(Duration::from_millis(after));

@@ -12,6 +12,7 @@ use fugato_store::{MemoryLog, ThreadStore};
 use futures::future;
 use restate_sdk::prelude::{Endpoint, HttpServer};
 use serde::{Deserialize, Serialize};
+use socket2::SockRef;
 use tokio::net::TcpListener;
 
 use crate::{BoxError, TrialResult, scale::median};
@@ -90,6 +91,8 @@ pub async fn driven(server: &servers::Restate, bytes: usize, calls: u64) -> Tria
 
     let endpoint = Endpoint::builder().bind(plain::Plain { bytes }).build();
     let listener = TcpListener::bind("127.0.0.1:0").await?;
+    // As the threads are served.
+    SockRef::from(&listener).set_tcp_nodelay(true)?;
     let at = format!("http://{}", listener.local_addr()?);
     let stop = future::pending::<()>();
     let serving = HttpServer::new(endpoint).serve_with_cancel(listener, stop);

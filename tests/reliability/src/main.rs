@@ -13,7 +13,7 @@ use reliability::{
     placed::{PlacedPlan, bereft, placed, queue},
     scale,
     serve::{Mode, Serve, serve},
-    share::{Queue, drain, hand_over, throughput},
+    share::{OnPaper, Queue, drain, hand_over, throughput},
     store::{Kind, Place},
 };
 
@@ -319,14 +319,16 @@ async fn share(steps: u64, workers: &[usize]) -> TrialResult<Vec<String>> {
     tell(&format!("others go on {:?} after a kill", killed.took));
     let drained = drain(&mut queue).await?;
     tell(&format!("{} threads were handed over", drained.handed_over));
-    let mut first = None;
+    let mut taken = vec![];
     for workers in workers {
-        let steps = throughput(&mut queue, *workers, steps).await?;
-        let ratio = steps / *first.get_or_insert(steps);
+        let now = throughput(&mut queue, *workers, steps).await?;
+        taken.push(now);
+        let ratio = now / taken.first().copied().unwrap_or(now);
         tell(&format!(
-            "{workers} workers: {steps:.0} steps/s, {ratio:.2} times as many"
+            "{workers} workers: {now:.0} steps/s, {ratio:.2} times as many"
         ));
     }
+    tell(&OnPaper::of(&queue, &taken).await?.to_string());
     let again = drained
         .again
         .into_iter()

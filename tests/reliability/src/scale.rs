@@ -224,7 +224,6 @@ async fn measure(log: &dyn ThreadStore, threads: u64) -> TrialResult<Costs> {
     })
 }
 
-/// In microseconds.
 /// The median, in microseconds.
 pub(crate) fn median(mut took: Vec<Duration>) -> f64 {
     took.sort();

@@ -7,13 +7,14 @@ use std::{
 
 use fugato_graph::{HistoryEntry, ThreadStatus, machine::Fact};
 use fugato_state::ThreadId;
-use fugato_store::{Status, ThreadFilter};
+use fugato_store::{LeaseRequest, Status, ThreadFilter};
 
 use crate::{
     TrialResult,
     chain::{self, Chain, Change, Walk},
     child::{Child, Start},
     evidence::{Evidence, EvidenceKind},
+    scale::median,
     serve::{self, ServerLine},
     store::{Place, Store},
 };
@@ -260,10 +261,13 @@ pub async fn drain(queue: &mut Queue) -> TrialResult<DrainResult> {
     })
 }
 
+/// Threads that a worker of the race runs at once.
+const THREADS: usize = 4;
+
 /// How many durable steps a second so many workers take together, where each step waits 2 ms.
 pub async fn throughput(queue: &mut Queue, workers: usize, steps: u64) -> TrialResult<f64> {
     queue.start.what = serve::ServedWork::Chain;
-    (queue.start.pause, queue.start.concurrency) = (2, 4);
+    (queue.start.pause, queue.start.concurrency) = (2, THREADS);
     let threads = 8 * workers;
     queue
         .fill(&format!("shared by {workers}"), threads, steps)
@@ -281,4 +285,61 @@ pub async fn throughput(queue: &mut Queue, workers: usize, steps: u64) -> TrialR
     let taken = steps.saturating_mul(threads as u64);
     // No queue is so long that this would be inexact.
     Ok(f64::from(u32::try_from(taken)?) / seconds)
+}
+
+/// The claims that are measured.
+const CLAIMS: u32 = 200;
+
+/// The time in milliseconds after which a worker without work claims again, as workers come.
+const POLL: f64 = 250.0;
+
+/// The workers that are computed.
+const MANY: f64 = 100.0;
+
+/// More workers than were tried, computed for a store that is as fast as the one that was.
+#[derive(Debug, Clone, PartialEq, derive_more::Display)]
+#[display(
+    "on paper, {MANY} workers of {THREADS} threads: {most:.0} steps/s together, and each waits for the \
+     store if its steps take less than {shortest:.0} ms; without work they claim {claims:.0} times a \
+     second, at {claim:.0} µs, which keeps one connection busy for {busy:.0} % of the time",
+    shortest = self.shortest(),
+    claims = MANY * 1000.0 / POLL,
+    busy = MANY * claim / POLL / 10.0
+)]
+#[non_exhaustive]
+pub struct OnPaper {
+    /// The most steps a second that any number of workers took together.
+    pub most: f64,
+    /// A claim that finds nothing, as the median in microseconds.
+    pub claim: f64,
+}
+
+impl OnPaper {
+    /// Computes from steps a second that were measured, and measures what a claim costs.
+    pub async fn of(queue: &Queue, steps: &[f64]) -> TrialResult<Self> {
+        let mut took = vec![];
+        for _ in 0..CLAIMS {
+            let nothing = LeaseRequest::Claim {
+                prefix: "nothing".into(),
+                n: THREADS,
+                owner: "share".into(),
+                ttl: 1000,
+            };
+            let begin = Instant::now();
+            queue.store.log().lease(nothing).await?;
+            took.push(begin.elapsed());
+        }
+        Ok(Self {
+            most: steps.iter().copied().fold(0.0, f64::max),
+            claim: median(took),
+        })
+    }
+
+    /// Returns the time of a step, in milliseconds, with which the workers want as many steps as the
+    /// store takes.
+    fn shortest(&self) -> f64 {
+        // A few threads are exact.
+        let threads = u32::try_from(THREADS).map_or(f64::MAX, f64::from);
+        MANY * threads * 1000.0 / self.most
+    }
 }
