@@ -1,25 +1,35 @@
-//! A program whose conversations an engine goes on with, while both are killed.
+//! A program whose conversations go on after its death, alone or with the engine that places them.
 use std::{
+    collections::BTreeSet,
+    fs,
     path::Path,
+    pin::pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
     },
+    thread,
     time::{Duration, Instant},
 };
 
 use fugato_sqlite::SqliteTables;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::{runtime, sync::oneshot};
 
-use crate::{ModelAnswer, ModelServer, Server, TestProgram};
+use crate::{ModelAnswer, ModelServer, Server, TestProgram, share::share};
 
 /// The longest wait for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The time that the model takes to answer while the program is to die.
 const THOUGHT: Duration = Duration::from_millis(400);
+
+/// The path of the conversation.
+const KILLED: &str = "/threads/killed";
+
+/// The trials that run at the same time.
+const AT_ONCE: usize = 4;
 
 /// An engine in a process of its own.
 #[derive(derive_more::Debug)]
@@ -87,6 +97,31 @@ impl AgreedWrite {
         asked.is_ok_and(|(status, shown)| status == 200 && shown.contains(text))
     }
 
+    /// Does the next thing that a person does in the conversation. Returns true if it is over.
+    async fn goes_on(&self, server: &Server, cards: &mut BTreeSet<String>) -> bool {
+        let shown = Server::ask(server.address(), ("GET", KILLED), &[], "").await;
+        let Ok((status, view)) = shown else {
+            return false;
+        };
+        if status == 404 {
+            let start = json!({ "text": self.words }).to_string();
+            post(server, &format!("{KILLED}/runs"), &start).await;
+            return false;
+        }
+        let view: Value = serde_json::from_str(&view).unwrap_or_default();
+        if let Some(card) = view.pointer("/interrupts/0") {
+            assert!(!self.is_written(server).await, "nobody has agreed yet");
+            cards.insert(card["id"].to_string());
+            agree_to(server, card).await;
+            return false;
+        }
+        let is_over = status == 200 && view.get("status") == Some(&json!("idle"));
+        if !is_over {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        is_over
+    }
+
     /// Lets a program write what a person agreed to, and keeps it from storing that it did. Returns
     /// what keeps it from that.
     async fn written_and_not_noted(
@@ -145,6 +180,97 @@ impl FileLock {
     }
 }
 
+/// Lets a program come from words to a card, and from the card to the end, and kills it when `dies` is
+/// ready; another process goes on with the conversation by itself. Returns the last server and what
+/// was said, and true if it died before the end.
+///
+/// # Panics
+/// If the conversation does not come to its end, if it asks for more than the one card, as it does
+/// where it doubts what was done, or if something is written before the person agrees.
+pub async fn killed_at(
+    program: &TestProgram,
+    way: &AgreedWrite,
+    dies: impl Future<Output = ()>,
+) -> (Server, String, bool) {
+    let model = ModelServer::deciding(|_| nonsense());
+    let url = model.url();
+    let args = serving(&url, &[]);
+    let mut cards = BTreeSet::new();
+    let mut dies = pin!(dies);
+    let mut is_dead = false;
+    let mut server = program.server(&args);
+    let begun = Instant::now();
+    loop {
+        let ended = tokio::select! {
+            biased;
+            () = &mut dies, if !is_dead => {
+                is_dead = true;
+                drop(server);
+                server = program.server(&args);
+                false
+            }
+            ended = way.goes_on(&server, &mut cards) => ended,
+        };
+        if ended {
+            break;
+        }
+        let now = get(&server, KILLED).await;
+        assert!(begun.elapsed() < 2 * PATIENCE, "it does not end: {now:?}");
+    }
+    assert_eq!(cards.len(), 1, "it asks once: {cards:?}");
+    let said = get(&server, &format!("{KILLED}/timeline")).await;
+    (server, said.unwrap_or_default().to_string(), is_dead)
+}
+
+/// Tries a way at every point at which its program can die, until a trial says that it did not die:
+/// its point is beyond the end. Points are counted from 1, and a [`share`](share()) of them is tried;
+/// the trials run beside each other, each on a thread of its own.
+///
+/// # Panics
+/// If a trial does, or none of them died.
+pub fn killed_at_each_point(trial: impl AsyncFn(usize) -> bool + Sync) {
+    let next = AtomicUsize::new(0);
+    let tried = AtomicUsize::new(0);
+    let try_on = || {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.expect("the system has timers and sockets");
+        while runtime.block_on(trial(1 + next.fetch_add(share(), Ordering::SeqCst))) {
+            tried.fetch_add(1, Ordering::SeqCst);
+        }
+    };
+    // A trial waits for the lease of the dead process most of the time.
+    thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(try_on))));
+    let tried = tried.into_inner();
+    assert!(tried > 0, "no process was killed in the middle");
+}
+
+/// Waits until a folder has so many files, at any depth.
+pub async fn has_files(folder: &Path, files: usize) {
+    fn count(folder: &Path) -> usize {
+        // One that is gone meanwhile has none.
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let of = entries.map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => count(&entry.path()),
+            _ => 1,
+        });
+        of.sum()
+    }
+    while count(folder) < files {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Returns an answer of a model that talks nonsense: rules decide in its place.
+fn nonsense() -> ModelAnswer {
+    ModelAnswer::text("What a lovely day!", "stop")
+}
+
+/// Returns the arguments of a server of a program with this model.
+fn serving<'a>(url: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
+    let args = ["--base-url", url, "--model", "parrot", "serve"];
+    [&args[..], &["--listen", "127.0.0.1:0"], flags].concat()
+}
+
 /// Lets a program come from words to a card, and from the card to the end: the program dies while a
 /// model thinks, and between the write that was agreed to and the record of it; the engine dies too,
 /// and is back later than the program. Nobody asks for the thread meanwhile. Returns the last server,
@@ -161,22 +287,17 @@ pub async fn killed_on_the_way(
     let hurry = Arc::new(AtomicBool::default());
     let model = {
         let hurry = hurry.clone();
-        // Rules decide in place of a model that talks nonsense.
         ModelServer::deciding(move |_| {
             if !hurry.load(Ordering::SeqCst) {
-                std::thread::sleep(THOUGHT);
+                thread::sleep(THOUGHT);
             }
-            ModelAnswer::text("What a lovely day!", "stop")
+            nonsense()
         })
     };
     let url = model.url();
-    let flags = engine.flags.iter().map(String::as_str);
-    let args: Vec<&str> = ["--base-url", &url, "--model", "parrot", "serve"]
-        .into_iter()
-        .chain(["--listen", "127.0.0.1:0"])
-        .chain(flags)
-        .collect();
-    let path = "/threads/killed";
+    let flags: Vec<_> = engine.flags.iter().map(String::as_str).collect();
+    let args = serving(&url, &flags);
+    let path = KILLED;
     let view = async |server: &Server, part: &str| {
         let view = get(server, path).await;
         view.and_then(|view| view.pointer(part).cloned())
@@ -206,12 +327,9 @@ pub async fn killed_on_the_way(
     assert!(history.contains("esumed"), "it was never left: {history}");
     assert!(!way.is_written(&server).await, "nobody has agreed yet");
 
-    let id = view(&server, "/interrupts/0/id").await.unwrap_or_default();
-    let digest = view(&server, "/interrupts/0/digest").await;
-    let name = id.as_str().unwrap_or_default();
-    let answer = json!({ "answers": { name: true }, "digests": { name: digest } });
+    let card = view(&server, "/interrupts/0").await.unwrap_or_default();
     let agree = async {
-        post(&server, &format!("{path}/resume"), &answer.to_string()).await;
+        agree_to(&server, &card).await;
         until("the answer is stored", async || {
             view(&server, "/interrupts").await == Some(json!([]))
         })
@@ -237,6 +355,13 @@ async fn until(what: &str, holds: impl AsyncFn() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "not within a minute: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Agrees to a card as it was shown.
+async fn agree_to(server: &Server, card: &Value) {
+    let name = card["id"].as_str().unwrap_or_default();
+    let answer = json!({ "answers": { name: true }, "digests": { name: card["digest"] } });
+    post(server, &format!("{KILLED}/resume"), &answer.to_string()).await;
 }
 
 async fn get(server: &Server, path: &str) -> Option<Value> {

@@ -22,7 +22,8 @@ const LOG: &str = "server.log";
 #[derive(Debug)]
 pub struct TestProgram {
     binary: &'static str,
-    env: Vec<(&'static str, &'static str)>,
+    env: Vec<(&'static str, String)>,
+    flags: Vec<String>,
     folder: TempDir,
 }
 
@@ -61,17 +62,21 @@ impl TestProgram {
     /// Wraps a binary that cargo has built, as `env!("CARGO_BIN_EXE_react")` names it.
     pub fn new(binary: &'static str) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        let env = vec![("TZ", "UTC")];
+        let env = vec![("TZ", "UTC".to_owned())];
         Self {
             binary,
             env,
+            flags: vec![],
             folder,
         }
     }
 
     fugato_state::setters! {
         /// Sets an environment variable for every run.
-        pub fn env(name: &'static str, value: &'static str) { env.push((name, value)) }
+        pub fn env(name: &'static str, value: impl Into<String>) { env.push((name, value.into())) }
+
+        /// Sets a flag for every run, before the arguments of the run.
+        pub fn flag(name: &str, value: &str) { flags.extend([name.to_owned(), value.to_owned()]) }
     }
 
     /// Returns the folder in which it runs.
@@ -87,8 +92,9 @@ impl TestProgram {
     /// Returns the command of a run that has not started. Its output is piped.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(self.binary);
-        command.current_dir(self.folder()).args(args);
-        command.envs(self.env.iter().copied());
+        command.current_dir(self.folder());
+        command.args(&self.flags).args(args);
+        command.envs(self.env.clone());
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -171,7 +177,7 @@ impl TestProgram {
         command.args(flags).args(["sh", "-c", script]);
         command.arg(own.get_program()).args(own.get_args());
         command.current_dir(self.folder()).stdin(Stdio::null());
-        command.envs(self.env.iter().copied());
+        command.envs(self.env.clone());
         let done = command.output().ok()?;
         let text = |bytes| String::from_utf8(bytes).expect("it says words");
         let (out, err) = (text(done.stdout), text(done.stderr));

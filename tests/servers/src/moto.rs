@@ -30,4 +30,16 @@ impl Moto {
         let recipe = Recipe::http(command, folder("moto"), port, ready);
         Some(Server::start(recipe))
     }
+
+    /// The variables of the environment with which a program reaches it at this address.
+    pub fn env(url: &str) -> [(&'static str, String); 5] {
+        [
+            ("AWS_ENDPOINT", url),
+            ("AWS_ALLOW_HTTP", "true"),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", "desk"),
+            ("AWS_SECRET_ACCESS_KEY", "not-to-be-shown"),
+        ]
+        .map(|(name, value)| (name, value.to_owned()))
+    }
 }

@@ -3,7 +3,7 @@ use std::{
     io::{self, Read, Write},
     net::{Shutdown, TcpStream},
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
     thread,
@@ -16,7 +16,12 @@ pub struct Wire {
     url: String,
     port: u16,
     left: Arc<AtomicI64>,
+    requests: Requests,
 }
+
+/// What the requests that are counted begin with, and how many more of them pass; none if nothing is
+/// cut.
+type Requests = Arc<Mutex<Option<(&'static str, u32)>>>;
 
 /// Nothing is cut.
 const WHOLE: i64 = -1;
@@ -32,7 +37,9 @@ impl Wire {
     pub fn to(server: &Server) -> Self {
         let (listener, port) = listener();
         let left = Arc::new(AtomicI64::new(WHOLE));
+        let requests = Requests::default();
         let (target, watched) = (server.port(), Arc::clone(&left));
+        let asked = Arc::clone(&requests);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 if watched.load(Ordering::SeqCst) == GONE {
@@ -40,15 +47,16 @@ impl Wire {
                 }
                 // A server that does not listen refuses by closing the wire.
                 if let Ok(server) = TcpStream::connect(("127.0.0.1", target)) {
-                    let _ = connect(&client, &server, &watched);
+                    let _ = connect(&client, &server, &asked, &watched);
                 }
             }
         });
-        let (old, new) = (format!(":{target}/"), format!(":{port}/"));
+        let (old, new) = (format!(":{target}"), format!(":{port}"));
         Self {
             url: server.url().replace(&old, &new),
             port,
             left,
+            requests,
         }
     }
 
@@ -63,6 +71,12 @@ impl Wire {
         self.left.store(answers.into(), Ordering::SeqCst);
     }
 
+    /// Lets this many more requests pass that begin so. The connection that would bring the next one
+    /// is cut in its place, once; the server hears nothing of it.
+    pub fn cut_before(&self, beginning: &'static str, requests: u32) {
+        *locked(&self.requests) = Some((beginning, requests));
+    }
+
     /// Lets no answer pass, and says nobody so.
     pub fn go_deaf(&self) {
         self.left.store(DEAF, Ordering::SeqCst);
@@ -71,11 +85,12 @@ impl Wire {
     /// Lets everything pass again.
     pub fn mend(&self) {
         self.left.store(WHOLE, Ordering::SeqCst);
+        *locked(&self.requests) = None;
     }
 
     /// Whether it was cut since it was told to.
     pub fn is_whole(&self) -> bool {
-        self.left.load(Ordering::SeqCst) == WHOLE
+        self.left.load(Ordering::SeqCst) == WHOLE && locked(&self.requests).is_none()
     }
 }
 
@@ -95,15 +110,45 @@ impl fmt::Debug for Wire {
     }
 }
 
-fn connect(client: &TcpStream, server: &TcpStream, left: &Arc<AtomicI64>) -> io::Result<()> {
+fn connect(
+    client: &TcpStream,
+    server: &TcpStream,
+    asked: &Requests,
+    left: &Arc<AtomicI64>,
+) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
-    let (requests, answers) = (client.try_clone()?, server.try_clone()?);
+    let (from_client, answers) = (client.try_clone()?, server.try_clone()?);
     let (to_server, to_client) = (server.try_clone()?, client.try_clone()?);
-    thread::spawn(move || carry(requests, to_server, |_| true));
-    let left = Arc::clone(left);
-    thread::spawn(move || carry(answers, to_client, |out| passes(&left, out)));
+    let (asked, left) = (Arc::clone(asked), Arc::clone(left));
+    thread::spawn(move || {
+        carry(from_client, to_server, |bytes, out| {
+            is_heard(&asked, bytes, out)
+        });
+    });
+    thread::spawn(move || carry(answers, to_client, |_, out| passes(&left, out)));
     Ok(())
+}
+
+fn locked<T>(counted: &Mutex<T>) -> MutexGuard<'_, T> {
+    counted.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a request passes. It is cut by failing.
+fn is_heard(requests: &Requests, request: &[u8], out: &TcpStream) -> bool {
+    let mut requests = locked(requests);
+    match &mut *requests {
+        Some((beginning, left)) if request.starts_with(beginning.as_bytes()) => {
+            let Some(fewer) = left.checked_sub(1) else {
+                *requests = None;
+                let _ = out.shutdown(Shutdown::Both);
+                return false;
+            };
+            *left = fewer;
+            true
+        }
+        _ => true,
+    }
 }
 
 /// Whether an answer passes. It is cut by failing.
@@ -119,10 +164,10 @@ fn passes(left: &AtomicI64, out: &TcpStream) -> bool {
     }
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(&TcpStream) -> bool) {
+fn carry(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(&[u8], &TcpStream) -> bool) {
     let mut bytes = vec![0; 1 << 16];
     while let Ok(n @ 1..) = from.read(&mut bytes) {
-        let rest = bytes.get(..n).filter(|_| may_pass(&to));
+        let rest = bytes.get(..n).filter(|bytes| may_pass(bytes, &to));
         if rest.is_some_and(|bytes| to.write_all(bytes).is_err()) {
             break;
         }

@@ -1,8 +1,32 @@
-//! Conversations that a Restate server goes on with.
+//! Conversations that go on after the death of their process, with a Restate server and without.
 use fugato_testkit::{
     Server, TestProgram, assert_contains,
-    placed::{AgreedWrite, TestEngine, killed_on_the_way},
+    placed::{
+        AgreedWrite, TestEngine, has_files, killed_at, killed_at_each_point, killed_on_the_way,
+    },
 };
+use servers::{Moto, Wire};
+
+/// An application that is made, agreed to and booked.
+fn way() -> AgreedWrite {
+    AgreedWrite::new("Apply for a business trip to Shanghai from 2054-03-02 to 2054-03-04 by train, estimated amount 2000, reason visit")
+        .tables("steward-data/steward.db")
+        .shown("/steward/documents", "A-1")
+}
+
+/// Checks that the application was booked once.
+async fn assert_once(server: &Server, said: &str) {
+    assert_contains(said, "Done: A-1");
+    let (_, kept) = Server::ask(server.address(), ("GET", "/steward/documents"), &[], "")
+        .await
+        .expect("an answer");
+    let kept: serde_json::Value = serde_json::from_str(&kept).expect("documents");
+    assert_eq!(
+        kept["applications"].as_array().map(Vec::len),
+        Some(1),
+        "{kept}"
+    );
+}
 
 /// A card is made, agreed to and booked once, while program and engine are killed on the way.
 #[tokio::test(flavor = "multi_thread")]
@@ -13,18 +37,43 @@ async fn k29_killed_with_its_engine_on_the_way_it_keeps_everything_once() {
     let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
     let (kill, restart) = (|| restate.server().kill9(), || restate.server().restart());
     let engine = TestEngine::new(restate.flags(), &kill, &restart);
-    let way = AgreedWrite::new("Apply for a business trip to Shanghai from 2054-03-02 to 2054-03-04 by train, estimated amount 2000, reason visit")
-        .tables("steward-data/steward.db")
-        .shown("/steward/documents", "A-1");
-    let (server, said) = killed_on_the_way(&program, &engine, &way).await;
-    assert_contains(&said, "Done: A-1");
-    let (_, kept) = Server::ask(server.address(), ("GET", "/steward/documents"), &[], "")
-        .await
-        .expect("an answer");
-    let kept: serde_json::Value = serde_json::from_str(&kept).expect("documents");
-    assert_eq!(
-        kept["applications"].as_array().map(Vec::len),
-        Some(1),
-        "{kept}"
-    );
+    let (server, said) = killed_on_the_way(&program, &engine, &way()).await;
+    assert_once(&server, &said).await;
+}
+
+/// Its process dies as soon as there are so many commits in a folder.
+#[test]
+fn k24_killed_at_any_commit_in_a_folder_it_keeps_everything_once() {
+    killed_at_each_point(async |commits| {
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+        let program = program.flag("--store", "file:commits");
+        let folder = program.path("commits/threads");
+        let dies = has_files(&folder, commits);
+        let (server, said, is_dead) = killed_at(&program, &way(), dies).await;
+        assert_once(&server, &said).await;
+        is_dead
+    });
+}
+
+/// Its process dies when so many writes went to a bucket, which hears nothing of the next one.
+#[test]
+fn k24_killed_at_any_write_to_a_bucket_it_keeps_everything_once() {
+    let Some(server) = Moto::start() else { return };
+    killed_at_each_point(async |writes| {
+        let wire = Wire::to(&server);
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+        let place = format!("s3://{}/killed-{writes}", Moto::BUCKET);
+        let env = Moto::env(wire.url()).into_iter();
+        let program = env.fold(program, |program, (name, value)| program.env(name, value));
+        let program = program.flag("--store", &place);
+        wire.cut_before("PUT ", u32::try_from(writes).expect("a few"));
+        let dies = async {
+            while !wire.is_whole() {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+        };
+        let (server, said, is_dead) = killed_at(&program, &way(), dies).await;
+        assert_once(&server, &said).await;
+        is_dead
+    });
 }

@@ -6,6 +6,8 @@ use std::{
     thread,
 };
 
+use servers::Moto;
+
 use super::work::Work;
 
 /// Starts the job and kills it after this many lines of output.
@@ -27,40 +29,57 @@ fn kill(child: &mut Child) {
     child.wait().unwrap();
 }
 
-#[test]
-fn killed_at_any_moment_and_started_again_the_job_comes_to_the_same_end() {
+/// Kills the job after every number of lines, in a folder of its own each time, and goes on with it.
+fn comes_to_the_same_end(begin: impl Fn(usize) -> Work + Sync) {
     let undisturbed = Work::new();
     undisturbed.ok(&["--yes"]);
     let expected = (undisturbed.placed(), undisturbed.schedule());
     // Each is killed twice, so that the continuation is interrupted too. Most of the time passes
     // waiting for the lease of the dead process to end, so the folders wait together.
-    let killed = (0..20).map(|n| {
-        let expected = expected.clone();
-        thread::spawn(move || {
-            let work = Work::new();
+    let (expected, begin) = (&expected, &begin);
+    let killed = |n| {
+        move || {
+            let work = begin(n);
             kill_after(&work, n);
             if n % 2 == 0 {
                 kill_after(&work, 4 + n / 2);
             }
             let said = work.ok(&["--yes"]);
+            let schedule = work.schedule();
             assert_eq!(
-                (work.placed(), work.schedule()),
+                &(work.placed(), schedule.clone()),
                 expected,
                 "killed after {n} lines"
             );
-            assert_eq!(work.calendar(), work.schedule(), "killed after {n} lines");
+            assert_eq!(work.calendar(), schedule, "killed after {n} lines");
             said.contains("going on where it was left")
-        })
+        }
+    };
+    let went_on: Vec<bool> = thread::scope(|scope| {
+        let killed: Vec<_> = (0..20).map(|n| scope.spawn(killed(n))).collect();
+        let ended = killed.into_iter().map(|trial| trial.join().unwrap());
+        ended.collect()
     });
-    let killed: Vec<_> = killed.collect();
-    let went_on: Vec<bool> = killed
-        .into_iter()
-        .map(|trial| trial.join().unwrap())
-        .collect();
     assert!(
         went_on.contains(&true),
         "no process was killed in the middle"
     );
+}
+
+#[test]
+fn killed_at_any_moment_and_started_again_the_job_comes_to_the_same_end() {
+    comes_to_the_same_end(|_| Work::new());
+}
+
+#[test]
+fn k24_killed_at_any_moment_the_job_goes_on_from_its_commits_in_a_folder() {
+    comes_to_the_same_end(|_| Work::new().flag("--store", "file:commits"));
+}
+
+#[test]
+fn k24_killed_at_any_moment_the_job_goes_on_from_its_commits_in_a_bucket() {
+    let Some(server) = Moto::start() else { return };
+    comes_to_the_same_end(|n| Work::in_bucket(server.url(), &format!("job-{n}")));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use scheduler::{
     schedule::ScheduleState,
     store::{self, ScheduleStore, StoreWrite},
 };
+use servers::Moto;
 
 const TASKS: &str = "zone = \"UTC\"\n[window]\nstart = 2026-01-01\nweeks = 1\n";
 const COURSES: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\nEND:VCALENDAR\r\n";
@@ -23,6 +24,19 @@ impl Deref for Work {
 impl Work {
     pub(crate) fn new() -> Self {
         Self(TestProgram::new(env!("CARGO_BIN_EXE_scheduler")))
+    }
+
+    /// Creates a folder whose conversations are kept in a bucket, below a name.
+    pub(crate) fn in_bucket(server: &str, name: &str) -> Self {
+        let Self(program) = Self::new();
+        let env = Moto::env(server).into_iter();
+        let program = env.fold(program, |program, (name, value)| program.env(name, value));
+        Self(program).flag("--store", &format!("s3://{}/{name}", Moto::BUCKET))
+    }
+
+    /// Sets a flag for every run.
+    pub(crate) fn flag(self, name: &str, value: &str) -> Self {
+        Self(self.0.flag(name, value))
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
