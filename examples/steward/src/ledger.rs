@@ -107,6 +107,10 @@ pub struct LedgerWrite {
     /// The uploaded files among its attachments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Attachment>,
+    /// The fields of the draft that it changes or hands in, as they were shown: if the draft says
+    /// something else by now, it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<Fields>,
 }
 
 /// A kind of write.

@@ -69,6 +69,7 @@ pub(crate) fn refused(
         employee: String::new(),
         fields: fields.clone(),
         files: vec![],
+        known: None,
     };
     refusal(documents, &write, lang)
 }

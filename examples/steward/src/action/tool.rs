@@ -70,11 +70,14 @@ impl Tool<Steward, Update> for ActionTool {
                 let state = cx.state()?;
                 let files = super::attached(state, &json!(fields)).cloned().collect();
                 let employee = state.employee.clone();
+                let shown = state.about(&json!(fields));
+                let known = shown.map(|document| document.fields.clone());
                 let write = LedgerWrite {
                     deed,
                     employee,
                     fields,
                     files,
+                    known,
                 };
                 self.write(&cx, &write).await
             }

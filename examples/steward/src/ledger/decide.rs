@@ -137,7 +137,7 @@ pub(super) fn decide(
                 lang,
             )?;
             let status = DocumentStatus::Submitted;
-            if let Some(draft) = revised(&documents.applications, fields, lang)? {
+            if let Some(draft) = revised(&documents.applications, write, lang)? {
                 return Ok(revision(draft, fields, status));
             }
             let submit = |draft: &Document| Change::Submit {
@@ -149,7 +149,7 @@ pub(super) fn decide(
             let status = DocumentStatus::Draft;
             match (
                 same_draft(documents, fields),
-                revised(&documents.applications, fields, lang)?,
+                revised(&documents.applications, write, lang)?,
             ) {
                 (Some(draft), _) => Err(is_draft(draft, lang)),
                 (None, Some(draft)) => Ok(revision(draft, fields, status)),
@@ -164,7 +164,7 @@ pub(super) fn decide(
             if !application.is_empty() {
                 valid(&documents.applications, application, lang)?;
             }
-            Ok(match revised(&documents.reimbursements, fields, lang)? {
+            Ok(match revised(&documents.reimbursements, write, lang)? {
                 Some(draft) if !differs(&draft.fields, fields) => {
                     return Err(is_draft(draft, lang));
                 }
@@ -268,18 +268,25 @@ fn valid<'a>(documents: &'a [Document], id: &str, lang: Lang) -> Result<&'a Docu
     Ok(document)
 }
 
-/// Returns the draft that a form changes or hands in, if it names one.
+/// Returns the draft that a write changes or hands in, if it names one.
 fn revised<'a>(
     documents: &'a [Document],
-    fields: &Fields,
+    write: &LedgerWrite,
     lang: Lang,
 ) -> Result<Option<&'a Document>, String> {
-    let id = text(fields, "document");
+    let id = text(&write.fields, "document");
     if id.is_empty() {
         return Ok(None);
     }
     let document = valid(documents, id, lang)?;
+    let shown = write.known.as_ref();
     match document.status {
+        DocumentStatus::Draft if shown.is_some_and(|it| differs(it, &document.fields)) => {
+            Err(lang.pick(
+                format!("{id} was changed in the meantime, and stays as it is now: look at it, and ask again"),
+                format!("{id}刚刚被改过，保持现在的内容：请看一下再说一次"),
+            ))
+        }
         DocumentStatus::Draft => Ok(Some(document)),
         _ => Err(lang.pick(
             format!("{id} is handed in: withdraw and restore it first, and it is a draft again"),

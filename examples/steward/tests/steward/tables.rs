@@ -15,6 +15,7 @@ fn write(deed: WriteKind, employee: &str, fields: &Value) -> LedgerWrite {
         employee: employee.into(),
         fields: common::fields(fields),
         files: vec![],
+        known: None,
     }
 }
 

@@ -3,11 +3,11 @@ use fugato_testkit::{Scripted, assert_contains};
 use serde_json::{Value, json};
 use steward::{
     CardReply,
-    ledger::{Document, DocumentStatus},
+    ledger::{Document, DocumentStatus, LedgerWrite, WriteKind},
     state::Runtime,
 };
 
-use crate::common::{CLAIM, StewardFixture, TRIP, assert_written};
+use crate::common::{CLAIM, StewardFixture, TRIP, assert_written, fields, trip};
 
 /// Returns the action of the open card and its summary.
 fn card(answer: &Value) -> (&str, &str) {
@@ -153,7 +153,7 @@ async fn stw_24_a_change_that_would_be_refused_gets_no_card() {
         assert_eq!(answer["outcome"], "blocked", "{answer}");
         assert_contains(&answer["message"], told);
     }
-    let mut far = crate::common::trip();
+    let mut far = trip();
     (far["start_date"], far["end_date"]) = (json!("1999-03-02"), json!("1999-03-05"));
     let answer = stage.does("d1", "save_application_draft", far).await;
     assert_eq!(answer["outcome"], "blocked", "{answer}");
@@ -175,5 +175,41 @@ async fn stw_14_a_request_is_no_question_about_documents() {
         let asks = stage.chat(&words).await;
         assert_eq!(card(&asks).0, "submit_application", "{asks}");
         assert_contains(card(&asks).1, reason);
+    }
+}
+
+/// A draft that somebody changed while the card of a change waited stays as it is: the card would
+/// write over it.
+#[tokio::test]
+async fn a_draft_that_was_changed_under_its_card_is_not_written_over() {
+    for runtime in [Runtime::Graph, Runtime::Legacy] {
+        for words in ["change the budget of A-1 to 650", "submit A-1"] {
+            let stage = StewardFixture::with(None::<Scripted>, runtime).await;
+            let mut write = LedgerWrite {
+                deed: WriteKind::Draft,
+                employee: "ann".into(),
+                fields: fields(&trip()),
+                files: vec![],
+                known: None,
+            };
+            let ledger = &stage.books.tables;
+            ledger.write("k1", &write).await.unwrap();
+            let asks = stage.chat(words).await;
+            assert_ne!(asks["pending_interrupt"], Value::Null, "{asks}");
+            write.fields.insert("document".into(), "A-1".into());
+            write.fields.insert("destination".into(), "北京".into());
+            ledger.write("k2", &write).await.unwrap();
+            let changed = stage.documents().await;
+            let refused = stage.agree().await;
+            assert_contains(&refused["reply"], "A-1 was changed");
+            assert_eq!(stage.documents().await, changed, "{refused}");
+            // With what it says now, it can be changed again.
+            stage.chat("change the budget of A-1 to 700").await;
+            stage.agree().await;
+            let documents = stage.documents().await;
+            let says = &documents.applications[0].fields;
+            let says = [&says["destination"], &says["estimated_amount"]];
+            assert_eq!(says, [&json!("北京"), &json!(700)]);
+        }
     }
 }
