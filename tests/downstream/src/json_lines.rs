@@ -264,7 +264,7 @@ impl ThreadLog for JsonLines {
             LeaseRequest::Renew { thread, fence, ttl } => {
                 let stored = cabinet.threads.get_mut(&thread);
                 let held = stored.filter(|stored| stored.fence == fence);
-                let Some(held) = held.filter(|stored| stored.held(now).is_some()) else {
+                let Some(held) = held.filter(|stored| stored.lease.is_some()) else {
                     return Err(StoreError::new(StoreErrorKind::LeaseLost, "renew").on(&thread));
                 };
                 let (signals, until) = (held.signals.clone(), now.saturating_add(ttl));
