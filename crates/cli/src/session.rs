@@ -362,13 +362,23 @@ impl<'a, A: Agent> ChatSession<'a, A> {
 
     /// Shows how the waiting thread can be answered.
     fn park(&self, asked: &Interrupt, terminal: &mut Terminal) {
-        let mut how = format!("{} --answer '{}'", self.again, reply::example(asked));
+        let (lang, again, code) = (terminal.lang, &self.again, asked.id.code());
+        let mut how = format!("{again} --answer '{}'", reply::example(asked));
+        let mut words = format!("{again} '…'");
         if asked.question.digest.is_some() {
-            how = format!("{how} --card {}", asked.id.code());
+            how = format!("{how} --card {code}");
+            let [yes, no] = lang.pick(["yes", "no"], ["好的", "不要"]);
+            words = lang.pick(
+                format!("{again} '{yes} {code}', or '{no} {code}'"),
+                format!("{again} '{yes} {code}'，或 '{no} {code}'"),
+            );
         }
-        let text = terminal.lang.pick(
-            format!("\nThe conversation waits for an answer to {}. Answer with:\n  {how}\nor agree to everything with --yes.", asked.id),
-            format!("\n会话在等待对 {} 的回答。可以这样回答：\n  {how}\n或用 --yes 全部同意。", asked.id),
+        // Only this command takes words.
+        let words = Some(words).filter(|_| again.ends_with(" say"));
+        let words = words.map_or_else(String::new, |words| format!("\n  {words}"));
+        let text = lang.pick(
+            format!("\nYour answer is waited for. Answer with:{words}\n  {how}\nor agree to everything with --yes."),
+            format!("\n正在等待你的回答。可以这样回答：{words}\n  {how}\n或用 --yes 全部同意。"),
         );
         terminal.line(text);
     }

@@ -56,6 +56,8 @@ fn a_write_waits_until_the_person_agrees() {
     let work = program();
     let parked = work.ok(&["say", "write list.md: tea"]);
     assert_contains(&parked, ["list.md", "react say --answer 'true'"]);
+    let words = format!("react say 'yes {0}', or 'no {0}'", code(&parked));
+    assert_contains(&parked, words.as_str());
     let path = work.path("react-data/files/list.md");
     assert!(!path.exists());
     let unclear = work.ok(&["say", "yes, but in another file"]);
