@@ -291,14 +291,7 @@ pub(crate) fn about_documents(
     // Words may seem to name a place and name none: what there is, is shown.
     if shown.is_empty() && ids.is_empty() {
         shown = all();
-        let none = match shown.as_slice() {
-            [] => lang.pick("You have no documents.", "你还没有单据。"),
-            _ => lang.pick(
-                "None is quite like that. There are:",
-                "没有完全相符的单据。现有：",
-            ),
-        };
-        lines.push(none.to_owned());
+        lines.push(none_like_that(&shown, lang));
     }
     lines.extend(shown.iter().map(|it| described(desk, it, lang)));
     let is_named = !ids.is_empty();
@@ -405,18 +398,23 @@ fn left_open(
         shown = like;
         if shown.is_empty() {
             shown = documents.all().cloned().collect();
-            let none = match shown.as_slice() {
-                [] => lang.pick("You have no documents.", "你还没有单据。"),
-                _ => lang.pick(
-                    "None is quite like that. There are:",
-                    "没有完全相符的单据。现有：",
-                ),
-            };
-            lines.push(none.to_owned());
+            lines.push(none_like_that(&shown, lang));
         }
     }
     lines.extend(shown.iter().map(|it| described(desk, it, lang)));
     lines.join("\n")
+}
+
+/// Returns the line before all documents that there are, where none was meant.
+fn none_like_that(all: &[Document], lang: Lang) -> String {
+    let none = match all {
+        [] => lang.pick("You have no documents.", "你还没有单据。"),
+        _ => lang.pick(
+            "None is quite like that. There are:",
+            "没有完全相符的单据。现有：",
+        ),
+    };
+    none.to_owned()
 }
 
 /// Returns the attachments of a document, with their links as far as they were uploaded.
