@@ -294,6 +294,9 @@ impl Reader {
         }
         let told = ["last ", "next ", "this ", "上", "下", "这", "本"];
         let told = || told.iter().any(|word| head.ends_with(word));
+        if let Some((day, weeks, rest)) = of_named_week(here) {
+            return Some((self.of_week(day, weeks)?, false, rest));
+        }
         let mut words = ["last ", "next ", "this "].into_iter();
         let word = words.find_map(|word| Some((word, here.strip_prefix(word)?.trim_start())));
         if let Some((day, rest)) = weekday(word.map_or(here, |(_, rest)| rest)) {
@@ -369,6 +372,27 @@ impl Reader {
         let ahead = 7 * weeks + i64::from(day.to_monday_zero_offset()) - monday;
         self.today.checked_add(ahead.days()).ok()
     }
+}
+
+/// Reads `next week Tuesday`, `Tuesday of next week`, with the distance in weeks.
+fn of_named_week(here: &str) -> Option<(Weekday, i64, &str)> {
+    const WEEKS: [(&str, i64); 3] = [("last week", -1), ("this week", 0), ("next week", 1)];
+    let named = |text| {
+        let mut weeks = WEEKS.into_iter();
+        weeks.find_map(|(name, distance)| Some((distance, after_word(text, &[name])?)))
+    };
+    if let Some((distance, behind)) = named(here) {
+        let behind = behind.trim_start_matches([' ', ',']);
+        let (day, rest) = weekday(after_word(behind, &["on"]).unwrap_or(behind).trim_start())?;
+        return Some((day, distance, rest));
+    }
+    let (day, behind) = weekday(here)?;
+    let behind = behind.trim_start_matches([' ', ',']);
+    let behind = after_word(behind, &["of", "in"])
+        .unwrap_or(behind)
+        .trim_start();
+    let (distance, rest) = named(behind)?;
+    Some((day, distance, rest))
 }
 
 /// Reads the name of a month near this one, with its distance in months.

@@ -162,6 +162,20 @@ fn days_of_weeks_are_those_that_everybody_means() {
     for (text, expected) in cases {
         assert_eq!(ahead(text), expected, "{text}");
     }
+    // The week that is named counts, also where days are usually before or after this one.
+    let monday_before = date(2026, 2, 16);
+    for (text, expected) in [
+        ("next week Monday to Friday", vec![monday, friday]),
+        ("next week on Monday", vec![monday]),
+        ("Monday of next week", vec![monday]),
+        ("Monday next week", vec![monday]),
+        ("last week Monday", vec![monday_before]),
+        ("Monday of last week", vec![monday_before]),
+    ] {
+        for toward in [DateDirection::Ahead, DateDirection::Back] {
+            assert_eq!(dates(text, today(), toward).dates, expected, "{text}");
+        }
+    }
 }
 
 #[test]
