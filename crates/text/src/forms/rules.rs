@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Pattern;
-use crate::word::{before_word, tail};
+use crate::{
+    day_mentions,
+    word::{before_word, tail},
+};
 
 /// The rules that find the facts of forms in a text. Each may be left out, and then finds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -80,7 +83,9 @@ impl Places {
         }
         let mut elsewhere = self.elsewhere.iter();
         let found = elsewhere.find_map(|pattern| pattern.first(text))?;
-        Some(found.to_owned())
+        // 到周五 and "to Friday" are days, also where it is open which.
+        let is_day = !day_mentions(&found.to_lowercase()).is_empty();
+        (!is_day).then(|| found.to_owned())
     }
 }
 
