@@ -19,8 +19,8 @@ pub struct Wire {
     requests: Requests,
 }
 
-/// What the requests that are counted begin with, and how many more of them pass; none if nothing is
-/// cut.
+/// The beginning of the requests that are counted, and the number of them that still pass; none if
+/// nothing is cut.
 type Requests = Arc<Mutex<Option<(&'static str, u32)>>>;
 
 /// Nothing is cut.
@@ -134,7 +134,7 @@ fn locked<T>(counted: &Mutex<T>) -> MutexGuard<'_, T> {
     counted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a request passes. It is cut by failing.
+/// Counts a request; an error cuts it.
 fn is_heard(requests: &Requests, request: &[u8], out: &TcpStream) -> bool {
     let mut requests = locked(requests);
     match &mut *requests {
