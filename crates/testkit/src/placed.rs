@@ -180,6 +180,57 @@ impl FileLock {
     }
 }
 
+/// Lets a program that keeps its threads in a folder come from words to a card, and from the card to
+/// the end, and kills it at each number of commits that it makes on the way; another process goes on
+/// with the conversation by itself. `check` gets the last server and what was said.
+///
+/// # Panics
+/// If a conversation does not come to its end, if it asks for more than the one card, if something is
+/// written before the person agrees, if `check` does, or if no process was killed in the middle.
+pub fn killed_in_a_folder(
+    program: &'static str,
+    way: &AgreedWrite,
+    check: impl AsyncFn(&Server, &str) + Sync,
+) {
+    killed_at_each_point(async |commits| {
+        let program = TestProgram::new(program).flag("--store", "file:commits");
+        let folder = program.path("commits/threads");
+        let (server, said, is_dead) = killed_at(&program, way, has_files(&folder, commits)).await;
+        check(&server, &said).await;
+        is_dead
+    });
+}
+
+/// Does the same with a program that keeps its threads in a bucket, and kills it at each write that it
+/// sends there. `bucket` returns the variables with which the program reaches a bucket, its address,
+/// and the wire to it, which is cut before the write of that number; `is_cut` tells when it was.
+///
+/// # Panics
+/// As [`killed_in_a_folder`].
+pub fn killed_in_a_bucket<const N: usize, W>(
+    program: &'static str,
+    way: &AgreedWrite,
+    bucket: impl Fn(u32) -> ([(&'static str, String); N], String, W) + Sync,
+    is_cut: impl Fn(&W) -> bool + Sync,
+    check: impl AsyncFn(&Server, &str) + Sync,
+) {
+    killed_at_each_point(async |writes| {
+        let (env, place, wire) = bucket(writes.try_into().expect("a few"));
+        let program = TestProgram::new(program).flag("--store", &place);
+        let program = env
+            .into_iter()
+            .fold(program, |program, (name, value)| program.env(name, value));
+        let dies = async {
+            while !is_cut(&wire) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let (server, said, is_dead) = killed_at(&program, way, dies).await;
+        check(&server, &said).await;
+        is_dead
+    });
+}
+
 /// Lets a program come from words to a card, and from the card to the end, and kills it when `dies` is
 /// ready; another process goes on with the conversation by itself. Returns the last server and what
 /// was said, and true if it died before the end.
@@ -187,7 +238,7 @@ impl FileLock {
 /// # Panics
 /// If the conversation does not come to its end, if it asks for more than the one card, as it does
 /// where it doubts what was done, or if something is written before the person agrees.
-pub async fn killed_at(
+async fn killed_at(
     program: &TestProgram,
     way: &AgreedWrite,
     dies: impl Future<Output = ()>,
@@ -228,7 +279,7 @@ pub async fn killed_at(
 ///
 /// # Panics
 /// If a trial does, or none of them died.
-pub fn killed_at_each_point(trial: impl AsyncFn(usize) -> bool + Sync) {
+fn killed_at_each_point(trial: impl AsyncFn(usize) -> bool + Sync) {
     let next = AtomicUsize::new(0);
     let tried = AtomicUsize::new(0);
     let try_on = || {
@@ -245,7 +296,7 @@ pub fn killed_at_each_point(trial: impl AsyncFn(usize) -> bool + Sync) {
 }
 
 /// Waits until a folder has so many files, at any depth.
-pub async fn has_files(folder: &Path, files: usize) {
+async fn has_files(folder: &Path, files: usize) {
     fn count(folder: &Path) -> usize {
         // One that is gone meanwhile has none.
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,11 +1,11 @@
 //! Conversations that go on after the death of their process, with a Restate server and without.
 use fugato_testkit::{
     Server, TestProgram, assert_contains,
-    placed::{
-        AgreedWrite, TestEngine, has_files, killed_at, killed_at_each_point, killed_on_the_way,
-    },
+    placed::{AgreedWrite, TestEngine, killed_in_a_bucket, killed_in_a_folder, killed_on_the_way},
 };
 use servers::{Moto, Wire};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_steward");
 
 /// An application that is made, agreed to and booked.
 fn way() -> AgreedWrite {
@@ -34,7 +34,7 @@ async fn k29_killed_with_its_engine_on_the_way_it_keeps_everything_once() {
     let Some(restate) = servers::Restate::start() else {
         return;
     };
-    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    let program = TestProgram::new(PROGRAM);
     let (kill, restart) = (|| restate.server().kill9(), || restate.server().restart());
     let engine = TestEngine::new(restate.flags(), &kill, &restart);
     let (server, said) = killed_on_the_way(&program, &engine, &way()).await;
@@ -44,36 +44,18 @@ async fn k29_killed_with_its_engine_on_the_way_it_keeps_everything_once() {
 /// Its process dies as soon as there are so many commits in a folder.
 #[test]
 fn k24_killed_at_any_commit_in_a_folder_it_keeps_everything_once() {
-    killed_at_each_point(async |commits| {
-        let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
-        let program = program.flag("--store", "file:commits");
-        let folder = program.path("commits/threads");
-        let dies = has_files(&folder, commits);
-        let (server, said, is_dead) = killed_at(&program, &way(), dies).await;
-        assert_once(&server, &said).await;
-        is_dead
-    });
+    killed_in_a_folder(PROGRAM, &way(), assert_once);
 }
 
 /// Its process dies when so many writes went to a bucket, which hears nothing of the next one.
 #[test]
 fn k24_killed_at_any_write_to_a_bucket_it_keeps_everything_once() {
     let Some(server) = Moto::start() else { return };
-    killed_at_each_point(async |writes| {
+    let bucket = |writes| {
         let wire = Wire::to(&server);
-        let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+        wire.cut_before("PUT ", writes);
         let place = format!("s3://{}/killed-{writes}", Moto::BUCKET);
-        let env = Moto::env(wire.url()).into_iter();
-        let program = env.fold(program, |program, (name, value)| program.env(name, value));
-        let program = program.flag("--store", &place);
-        wire.cut_before("PUT ", u32::try_from(writes).expect("a few"));
-        let dies = async {
-            while !wire.is_whole() {
-                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-            }
-        };
-        let (server, said, is_dead) = killed_at(&program, &way(), dies).await;
-        assert_once(&server, &said).await;
-        is_dead
-    });
+        (Moto::env(wire.url()), place, wire)
+    };
+    killed_in_a_bucket(PROGRAM, &way(), bucket, Wire::is_whole, assert_once);
 }
