@@ -202,6 +202,9 @@ pub struct RunScope {
     /// The text that the person gets before anything else.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// The times that are kept free, and no others, once the planned calls are made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub would_keep_free: Option<Vec<FreeTime>>,
     /// The repairs that the person is asked about after the planned calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<Vec<Call>>,

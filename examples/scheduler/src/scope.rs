@@ -99,6 +99,9 @@ impl NamedDays<'_> {
 
     /// Returns the days of a reference that names no weeks and no weekdays.
     pub(crate) fn single(&self, reference: &DayReference) -> BTreeSet<u16> {
+        if let DayReference::Span(from, to) = reference {
+            return self.span(from, to).unwrap_or_default();
+        }
         let dated = |day: &DayMapping, month: Option<i8>, of_month: i8| {
             let date: Option<jiff::civil::Date> = day.date.parse().ok();
             date.is_some_and(|date| {
@@ -116,6 +119,43 @@ impl NamedDays<'_> {
         };
         let days = self.window.days.iter().filter(is_meant);
         days.map(|day| day.day_index).collect()
+    }
+
+    /// Returns the days of a span as far as the window reaches; none if it has none of them, or ends
+    /// before it begins.
+    fn span(&self, from: &[DayReference], to: &[DayReference]) -> Option<BTreeSet<u16>> {
+        let ahead = |day: &u16| i32::from(*day) > self.today;
+        let (from, to) = (self.ends(from), self.ends(to));
+        let first = from.iter().find(|day| ahead(day)).or_else(|| from.last());
+        let last = to
+            .iter()
+            .find(|day| first.is_none_or(|first| *day >= first));
+        let is_meant = |day: &u16| match (first, last) {
+            (Some(first), Some(last)) => (first..=last).contains(&day),
+            // The window ends within the span, or begins there.
+            (Some(first), None) => to.is_empty() && day >= first,
+            (None, Some(last)) => day <= last,
+            (None, None) => false,
+        };
+        let days = self.window.days.iter().map(|day| day.day_index);
+        let days: BTreeSet<u16> = days.filter(is_meant).collect();
+        (!days.is_empty()).then_some(days)
+    }
+
+    /// Returns the days that an end of a span can be.
+    fn ends(&self, named: &[DayReference]) -> BTreeSet<u16> {
+        match named {
+            [week, DayReference::Weekdays(names)] => self.days(&self.weeks(week), names).collect(),
+            [DayReference::Weekdays(names)] => {
+                self.days(&self.every_week().collect(), names).collect()
+            }
+            [week @ (DayReference::NextWeek(_) | DayReference::Weeks(..))] => {
+                let all = (1..=7).collect();
+                self.days(&self.weeks(week), &all).collect()
+            }
+            [day, ..] => self.single(day),
+            [] => BTreeSet::new(),
+        }
     }
 
     fn every_week(&self) -> impl Iterator<Item = i32> {

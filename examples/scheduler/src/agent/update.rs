@@ -131,6 +131,8 @@ pub enum Update {
     Preferred(Option<Preferences>),
     /// These times are kept free from now on, and no others.
     KeptFree(Vec<FreeTime>),
+    /// These times, and no others, are kept free once the person has agreed to what this needs.
+    WouldKeepFree(Vec<FreeTime>),
     /// The run was summarised.
     Delivered,
 }
@@ -267,6 +269,7 @@ impl State for AgentState {
             Update::Errand(write) => self.run.errand = Some(write),
             Update::Preferred(wishes) => self.prefer(wishes.as_ref()),
             Update::KeptFree(times) => self.keep_free(times),
+            Update::WouldKeepFree(times) => self.run.would_keep_free = Some(times),
             Update::Delivered => self.delivered(),
         }
     }

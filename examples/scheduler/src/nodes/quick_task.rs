@@ -61,6 +61,10 @@ pub(crate) fn reply(errand: &StoreWrite) -> String {
                 "提醒：{text}，{due}。我不会响铃：从那时起，你下次和我说话时会先显示，也可以随时问“有哪些提醒”。"
             )
         }
+        StoreWrite::Forget { notes, reminders } if notes.len() + reminders.len() > 1 => {
+            let count = notes.len() + reminders.len();
+            say!("All {count} are removed.", "已全部删除，共 {count} 条。")
+        }
         _ => say!("It is removed.", "已删除。"),
     }
 }

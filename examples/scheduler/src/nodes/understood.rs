@@ -125,9 +125,14 @@ pub(super) async fn by_rules(
     (facts.notes, facts.reminders) = (&notes, &reminders);
     let amid = agent.phase == Phase::Executing || agent.phase == Phase::Planning;
     let mut understanding = understand(text, &facts);
+    let mut would_keep_free = None;
     if let Understanding::KeepFree(times, then) = understanding {
-        reading.push(Update::KeptFree(times));
         understanding = *then;
+        // A card that is refused keeps nothing free.
+        match understanding {
+            Understanding::Calls { .. } => would_keep_free = Some(times),
+            _ => reading.push(Update::KeptFree(times)),
+        }
     }
     if understanding == Understanding::PlaceAll {
         let routed = rules::route(&agent, Route::default(), text);
@@ -168,6 +173,9 @@ pub(super) async fn by_rules(
             reading.work();
             reading.push(Update::Routed(RouteDecision::straight()));
             reading.push(Update::PlannedCalls(calls));
+            if let Some(times) = would_keep_free {
+                reading.push(Update::WouldKeepFree(times));
+            }
             return Ok(());
         }
         Understanding::Repairs { say, repairs } => {

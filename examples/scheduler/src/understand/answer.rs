@@ -9,7 +9,7 @@ use super::{
     wish::{Clause, Role, expand, not_understood},
     words::Words,
 };
-use crate::schedule::{Board, EventType, ScheduleTask, Slot, WriteOptions, explain};
+use crate::schedule::{Board, EventType, ScheduleTask, Slot, WriteOptions, differences, explain};
 
 /// Returns what the program understands.
 pub(super) fn help(facts: &Facts<'_>) -> String {
@@ -23,7 +23,7 @@ pub(super) fn help(facts: &Facts<'_>) -> String {
          - “spread …”, “rearrange everything, but keep Monday free”, “undo”\n\
          - “what do I have on Wednesday”, “when is …”, “why is … there”, “when am I free”, “what is pending”\n\
          - “make a note: …”, “remind me to … on Friday at 5 pm”, “which notes have I”, “which reminders have I”\n\
-         Every change is shown before it is made, and a part that I do not understand stops it.",
+         A change of the plan is shown before it is made; notes, reminders and times to keep free are kept at once, and can be taken back. A part that I do not understand stops everything.",
         "没有模型时，我能听懂这样的话：\n\
          - “把任务都排一下”，“把模拟卷安排在周五上午”\n\
          - “把……挪到周四14:00”，“……推迟两天”，“……和……互换”\n\
@@ -33,7 +33,7 @@ pub(super) fn help(facts: &Facts<'_>) -> String {
          - “把……分散开”，“重新安排，但周一空着”，“撤销”\n\
          - “周三有什么安排”，“……是什么时候”，“为什么……排在那天”，“什么时候有空”，“还有什么没排”\n\
          - “记一下……”，“周五下午五点提醒我……”，“有哪些备忘”，“有哪些提醒”\n\
-         每次改动都会先给你看；有没听懂的部分就不会改动。",
+         改动安排之前都会先给你看；备忘、提醒和要空着的时间会直接记下，随时可以撤掉。有没听懂的部分就什么也不做。",
     ).into()
 }
 
@@ -65,7 +65,13 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
     }
     let queries = &clause.queries;
     let has = |query: Query| queries.contains(&query);
-    let text = if has(Query::Why) && !named.is_empty() {
+    let acted = matches!(
+        clause.verbs.as_slice(),
+        [(Verb::Move | Verb::Done, false), ..]
+    );
+    let text = if acted && has(Query::What) && named.is_empty() && clause.asks_you {
+        desk.changed()
+    } else if has(Query::Why) && !named.is_empty() {
         desk.why(&named)
     } else if has(Query::Why)
         && let Some(when) = within
@@ -168,6 +174,45 @@ impl Desk<'_> {
         let mut there: Vec<_> = all.filter(|(slot, _)| when.meets(slot)).collect();
         there.sort_by_key(|(slot, task)| (*slot, task.state_id));
         there
+    }
+
+    /// Returns what the last change of the conversation did.
+    fn changed(&self) -> String {
+        let Some(previous) = self.facts.previous else {
+            return self.pick(
+                "I have changed nothing in this conversation so far.",
+                "这次对话里我还没有改动过任何内容。",
+            );
+        };
+        let before = Words {
+            schedule: previous,
+            ..self.words
+        };
+        let changed = differences(previous, self.facts.schedule).into_iter();
+        let lines = changed.filter_map(|difference| {
+            let id = difference.task;
+            let name = self.words.name(id).or_else(|| before.name(id))?;
+            let (from, to) = (before.lies(id), self.words.lies(id));
+            let what = if from == to {
+                to
+            } else {
+                self.pick(
+                    format!("{to} (was {from})"),
+                    format!("{to}（原来：{from}）"),
+                )
+            };
+            Some(self.pick(format!("- {name}: {what}"), format!("- {name}：{what}")))
+        });
+        let lines: Vec<_> = lines.collect();
+        let head = if lines.is_empty() {
+            return self.pick(
+                "My last change moved nothing.",
+                "上一次改动没有移动任何内容。",
+            );
+        } else {
+            self.pick("My last change:", "上一次改动：")
+        };
+        format!("{head}\n{}", lines.join("\n"))
     }
 
     fn line(&self, slot: &Slot, task: &ScheduleTask) -> String {

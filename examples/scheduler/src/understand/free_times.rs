@@ -25,8 +25,11 @@ pub(super) fn kept_free(times: &[FreeTime], facts: &Facts<'_>) -> Vec<When> {
 pub(super) fn with(known: &[FreeTime], facts: &Facts<'_>, more: &[When]) -> Option<Vec<FreeTime>> {
     let mut times = known.to_vec();
     for when in more {
+        // "Nothing after nine" is about every day.
+        let every = when.days.is_none() && when.starts.is_some();
+        let every = every.then(|| ahead(facts));
         let time = FreeTime {
-            dates: dates(facts, when),
+            dates: every.unwrap_or_else(|| dates(facts, when)),
             sections: when.starts.clone().unwrap_or_default(),
         };
         let none = when.starts.as_ref().is_some_and(BTreeSet::is_empty);
@@ -52,6 +55,14 @@ pub(super) fn without(facts: &Facts<'_>, whens: &[When]) -> Option<Vec<FreeTime>
     (times != facts.free_times).then_some(times)
 }
 
+/// Returns the dates of the window from today on.
+fn ahead(facts: &Facts<'_>) -> BTreeSet<String> {
+    let days = facts.schedule.window.days.iter();
+    let days = days.filter(|day| i32::from(day.day_index) >= facts.today);
+    let dates = days.map(|day| day.date.clone());
+    dates.filter(|date| !date.is_empty()).collect()
+}
+
 fn dates(facts: &Facts<'_>, when: &When) -> BTreeSet<String> {
     let days = when.days.iter().flatten();
     let dates = days.filter_map(|day| Some(facts.schedule.day(*day)?.date.clone()));
@@ -69,7 +80,12 @@ pub(super) fn listed(times: &[FreeTime], facts: &Facts<'_>) -> Vec<String> {
         let slots = slots.map(|section| crate::schedule::Slot::new(1, *section, *section));
         let hours = crate::schedule::Slot::compress(slots.collect());
         let hours: Vec<_> = hours.iter().map(|slot| words.time(slot)).collect();
-        let days = days.join(&say!(", ", "、"));
+        let is_every = !hours.is_empty() && days.len() > 7 && ahead(facts).is_subset(&time.dates);
+        let days = if is_every {
+            say!("every day", "每天")
+        } else {
+            days.join(&say!(", ", "、"))
+        };
         if hours.is_empty() {
             days
         } else {

@@ -266,6 +266,7 @@ pub(super) struct NoteWords {
     pub(super) removes: Vec<String>,
     pub(super) everything: Vec<String>,
     pub(super) conditions: Vec<String>,
+    pub(super) wakes: Vec<String>,
     pub(super) corrects: Vec<String>,
 }
 

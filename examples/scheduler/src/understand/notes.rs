@@ -294,7 +294,7 @@ fn corrected(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let named = due(rest, now, facts)?;
     let has_day = !fugato::words::day_mentions(rest).is_empty() || names_day(rest);
     let has_time =
-        super::wish::clock_of(&tokens, facts).is_some() || super::wish::part_of(&tokens).is_some();
+        super::wish::clock_of(&tokens).is_some() || super::wish::part_of(&tokens).is_some();
     let date = if has_day { named.date() } else { was.date() };
     let time = if has_time { named.time() } else { was.time() };
     let due = date.to_datetime(time);
@@ -414,9 +414,18 @@ fn due(said: &str, now: DateTime, facts: &Facts<'_>) -> Option<DateTime> {
             .copied()
     });
     let tokens = super::lex::tokens(said, facts);
-    let time = super::wish::clock_of(&tokens, facts);
-    let evening = super::wish::part_of(&tokens);
-    let default = evening.map(|part| match part {
+    let part = super::wish::part_of(&tokens);
+    let is_today = dated.is_none_or(|date| date == now.date());
+    let time = super::wish::clock_of(&tokens).and_then(|(hour, minute, sure)| {
+        let at = |hour: i8| Time::new(hour, minute, 0, 0).ok();
+        let late = part.is_some_and(|part| part != super::lex::Part::Morning);
+        let is_past = is_today && at(hour).is_some_and(|at| at < now.time());
+        // Before seven something rings only for somebody who gets up.
+        let dawn = hour < 7 && part.is_none() && !says(&lower, &NOTES.wakes);
+        let half = !sure && (1..12).contains(&hour) && (late || part.is_none() && is_past || dawn);
+        at(if half { hour + 12 } else { hour })
+    });
+    let default = part.map(|part| match part {
         super::lex::Part::Morning => Time::constant(8, 0, 0, 0),
         super::lex::Part::Noon => Time::constant(12, 0, 0, 0),
         super::lex::Part::Afternoon => Time::constant(14, 0, 0, 0),

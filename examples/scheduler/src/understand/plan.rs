@@ -272,6 +272,12 @@ impl<'a> Planner<'a> {
         }
         self.take_limits(clause);
         match verb {
+            // "Put it back on Thursday" is no "put it back".
+            Some((Verb::Undo, false))
+                if clause.objects().next().is_some() || !clause.whens.is_empty() =>
+            {
+                Err(not_understood(&clause.text, self.facts))
+            }
             Some((Verb::Undo, false)) => self.undo(),
             Some((Verb::Undone, _)) => self.mark(clause, false),
             Some((Verb::Done, not)) => self.done(clause, not),
@@ -291,6 +297,12 @@ impl<'a> Planner<'a> {
                 self.keep_away(clause)
             }
             Some((Verb::Study, false)) if !clause.names.is_empty() => return self.place(clause),
+            // "Touch only the report" leaves open what is to become of it.
+            Some((_, true) | (Verb::Keep, _))
+                if clause.names.iter().any(|(_, role)| *role == Role::Only) =>
+            {
+                Err(not_understood(&clause.text, self.facts))
+            }
             Some((_, true) | (Verb::Keep, _)) => Self::keep(),
             None if clause.is_negated
                 || clause.whens.iter().any(|(_, role)| *role == Role::Not) =>
@@ -335,7 +347,8 @@ impl<'a> Planner<'a> {
             }
         }
         for (name, role) in &clause.names {
-            if *role == Role::Not && main_verb(clause).is_some_and(|(_, not)| !not) {
+            let denied = matches!(role, Role::Not | Role::Except);
+            if denied && main_verb(clause).is_some_and(|(_, not)| !not) {
                 self.limits.kept.extend(expand(name, self.facts));
             }
         }
@@ -503,19 +516,23 @@ impl<'a> Planner<'a> {
             ),
             format!("以后的安排也会空出 {new}，直到你说可以安排为止。"),
         );
-        let join = |text: String| {
-            if text.is_empty() {
-                told.clone()
-            } else {
-                format!("{text}\n{told}")
-            }
+        let agreed = self.pick(
+            format!(
+                "If you agree, I keep {new} free for later requests too, until you say that it can be used again."
+            ),
+            format!("如果你同意，以后的安排也会空出 {new}，直到你说可以安排为止。"),
+        );
+        let join = |text: String, told: &str| match text.as_str() {
+            "" => told.to_owned(),
+            text => format!("{text}\n{told}"),
         };
         let reply = match reply {
             Understanding::Calls { say, calls } => Understanding::Calls {
-                say: join(say),
+                say: join(say, &agreed),
                 calls,
             },
-            Understanding::Answer(text) => Understanding::Answer(join(text)),
+            // Nothing moves, and yet something is kept.
+            Understanding::Answer(_) => Understanding::Answer(join(self.say.join("\n"), &told)),
             refusal => return refusal,
         };
         Understanding::KeepFree(times, Box::new(reply))

@@ -6,14 +6,13 @@ mod reader;
 use std::collections::BTreeSet;
 
 use clauses::clauses;
-use jiff::civil::Time;
 
 use super::{
     Facts, Understanding, answer,
     lex::{Kind, Noun, Part, Query, Token, Verb, tokens},
     names::{Ref, items_of},
     plan::{self, Limits},
-    when::{self, When},
+    when::When,
     words::Words,
 };
 
@@ -58,6 +57,8 @@ pub(super) struct Clause {
     pub(super) quoted: Vec<String>,
     pub(super) unknown: Vec<String>,
     pub(super) is_question: bool,
+    /// True if it asks about what the agent did: "what did you change?".
+    pub(super) asks_you: bool,
     /// True if it gives a reason only.
     pub(super) is_reason: bool,
     /// The condition under which it holds.
@@ -186,6 +187,8 @@ fn merged(clauses: &[Clause]) -> Clause {
         all.unknown.extend(clause.unknown.iter().cloned());
         all.quoted.extend(clause.quoted.iter().cloned());
         all.is_question |= clause.is_question;
+        let you = ["did you", "have you", "you've", "你"];
+        all.asks_you |= you.iter().any(|word| clause.text.contains(word));
         all.is_negated |= clause.is_negated;
     }
     all
@@ -193,11 +196,16 @@ fn merged(clauses: &[Clause]) -> Clause {
 
 /// Separates what is wanted from the limits on it, clause by clause.
 fn parted(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
+    let frees = |clause: &Clause| {
+        let is_wish = clause.has(Verb::Free) && !clause.has(Verb::Keep) && !clause.is_limit;
+        is_wish && clause.names.is_empty() && !clause.whens.is_empty()
+    };
     let acts = |clause: &Clause| {
         // "I do not want to study algebra tonight" wants it elsewhere.
         let leaves = clause.denies(Verb::Study) && !clause.is_limit;
         let leaves = leaves && clause.objects().next().is_some() && !clause.whens.is_empty();
         leaves
+            || frees(clause)
             || clause.denies(Verb::Done)
             || clause.verbs.iter().any(|(verb, not)| {
                 !not && !matches!(
@@ -239,8 +247,12 @@ fn parted(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
                     .whens
                     .iter()
                     .all(|(_, role)| !matches!(role, Role::Not | Role::Except | Role::Only));
+            // "Free the weekend, except Sunday morning".
+            let excepts = clause.verbs.is_empty()
+                && clause.names.is_empty()
+                && clause.whens.iter().all(|(_, role)| *role == Role::Except);
             match wishes.last_mut() {
-                Some(last) if completes => complete(last, clause),
+                Some(last) if completes || excepts && frees(last) => complete(last, clause),
                 _ => limits.push(clause),
             }
             continue;
@@ -385,7 +397,8 @@ fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understand
                 Role::By => limits.by.push(when.clone()),
                 Role::After => limits.after.push(when.clone()),
                 Role::At | Role::To | Role::From if free => {
-                    let when = if busy { when.clone() } else { when.weekly() };
+                    let once = busy || clause.has(Verb::Free) && !clause.has(Verb::Keep);
+                    let when = if once { when.clone() } else { when.weekly() };
                     limits.closed.push(when.clone());
                     // "Not to tomorrow" is about this wish alone.
                     if clause.names.is_empty() && *role != Role::To {
@@ -494,20 +507,16 @@ fn small_talk(clauses: &[Clause], facts: &Facts<'_>) -> Option<Understanding> {
     None
 }
 
-/// Returns the only time of day among tokens.
-pub(super) fn clock_of(tokens: &[Token], facts: &Facts<'_>) -> Option<Time> {
-    let near = part_of(tokens);
+/// Returns the first time of day among tokens: the hour, the minute, and true if it is certain which
+/// half of the day it is.
+pub(super) fn clock_of(tokens: &[Token]) -> Option<(i8, i8, bool)> {
     let mut last_is_at = false;
     for token in tokens {
         match &token.kind {
-            Kind::Clock(hour, minute, sure) => {
-                return when::time(*hour, *minute, *sure, near, facts);
-            }
+            Kind::Clock(hour, minute, sure) => return Some((*hour, *minute, *sure)),
             Kind::Number(hour) if last_is_at => {
-                let hour = i8::try_from(*hour)
-                    .ok()
-                    .filter(|hour| (0..24).contains(hour))?;
-                return when::time(hour, 0, false, near, facts);
+                let hour = i8::try_from(*hour).ok();
+                return Some((hour.filter(|hour| (0..24).contains(hour))?, 0, false));
             }
             _ => {}
         }

@@ -167,6 +167,10 @@ impl AgentState {
                 tasks.all(|task| !made.contains(&task))
             };
             self.run.repairs.retain(is_other);
+            let is_last = self.run.planned.as_ref().is_some_and(Vec::is_empty);
+            if let Some(times) = self.run.would_keep_free.take_if(|_| is_last) {
+                self.keep_free(times);
+            }
         }
         if !self.ask_about_aside() {
             self.next_repair();

@@ -23,7 +23,7 @@ impl Planner<'_> {
         let freed = |role| role != Role::Only && (!denied(role) || !named && role == Role::Not);
         let whens = self.times(clause, freed);
         if whens.is_empty()
-            || !clause.names.iter().all(|(_, role)| *role == Role::Not)
+            || !clause.names.iter().all(|(_, role)| denied(*role))
                 && clause.has(Verb::Free)
                 && clause.objects().any(|name| name.items.len() == 1)
         {
@@ -131,6 +131,20 @@ impl Planner<'_> {
         there.retain(|id| only.is_none_or(|only| only.contains(id)));
         there.dedup();
         if there.is_empty() {
+            let stays = self.work.tasks.iter().filter(|task| {
+                self.stays(task.state_id)
+                    && task
+                        .slots
+                        .iter()
+                        .any(|slot| whens.iter().any(|when| when.meets(slot)))
+            });
+            let stays = self.words.names(stays.map(|task| task.state_id));
+            if !stays.is_empty() {
+                return Err(Understanding::Answer(say!(
+                    "Only {stays} lies there, and stays, as you say.",
+                    "那里只有{stays}，按你说的不动。"
+                )));
+            }
             return Err(Understanding::Answer(say!(
                 "Nothing of yours lies there, so nothing has to move; it is free but for your courses.",
                 "那里本来就没有你的事项，除课程外都是空的。"
@@ -163,12 +177,15 @@ impl Planner<'_> {
             return Self::keep();
         }
         (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
-        let names: BTreeSet<u32> = clause
+        // "Nothing tomorrow except the report" leaves the report.
+        let (left, names): (Vec<_>, Vec<_>) = clause
             .names
             .iter()
-            .flat_map(|(name, _)| expand(name, self.facts))
-            .collect();
-        let only = (!clause.names.is_empty()).then_some(&names);
+            .partition(|(_, role)| *role == Role::Except);
+        let expand = |(name, _): &&(_, Role)| expand(name, self.facts);
+        self.limits.kept.extend(left.iter().flat_map(expand));
+        let items: BTreeSet<u32> = names.iter().flat_map(expand).collect();
+        let only = (!names.is_empty()).then_some(&items);
         if only.is_none() {
             self.free.extend(whens.iter().cloned());
         }

@@ -272,6 +272,9 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
         except: false,
         open: None,
         second: false,
+        is_away: tokens
+            .iter()
+            .any(|token| token.kind == Kind::Verb(Verb::Busy)),
     };
     let mut at = 0;
     while let Some(token) = tokens.get(at) {

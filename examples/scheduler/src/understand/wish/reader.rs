@@ -40,6 +40,8 @@ pub(super) struct Reader<'a, 'f> {
     pub(super) open: Option<OpenWhen>,
     /// True after "and", so that the next name is another one.
     pub(super) second: bool,
+    /// True if the clause says that the person is away, which is once and no habit.
+    pub(super) is_away: bool,
 }
 
 impl Reader<'_, '_> {
@@ -53,8 +55,24 @@ impl Reader<'_, '_> {
                     .open
                     .as_ref()
                     .is_some_and(|open| open.clocks.is_empty() || open.references.is_empty());
-                if !joins {
+                // "Tomorrow evening or on Tuesday morning": each day has its own time.
+                let other = self.second
+                    && self
+                        .open
+                        .as_ref()
+                        .is_some_and(|open| !open.references.is_empty() && !open.parts.is_empty());
+                if !joins || other {
+                    let second = std::mem::take(&mut self.second);
+                    let last = self.open.as_ref();
+                    let last = last.map(|open| (open.role, open.not, open.except));
                     self.close();
+                    self.second = second;
+                    if let Some((role, not, except)) = last.filter(|_| other) {
+                        let open = self.opened();
+                        open.role = open.role.or(role);
+                        open.not |= not;
+                        open.except |= except;
+                    }
                 }
                 let open = self.opened();
                 open.again |= *again;
@@ -293,8 +311,12 @@ impl Reader<'_, '_> {
 
     fn name(&mut self, name: Ref, _: &Token) {
         let role = self.role.take();
-        let not = std::mem::take(&mut self.not) || std::mem::take(&mut self.except);
+        let (not, except) = (
+            std::mem::take(&mut self.not),
+            std::mem::take(&mut self.except),
+        );
         let role = match role {
+            _ if except => Role::Except,
             _ if not => Role::Not,
             Some(role @ (Role::Before | Role::After | Role::By)) => role,
             Some(Role::To) => Role::To,
@@ -362,7 +384,8 @@ impl Reader<'_, '_> {
             let days = |again| when::days(&open.references, again, facts);
             let is_name = |reference: &DayReference| matches!(reference, DayReference::Weekdays(_));
             when.every = open.references.iter().all(is_name).then(|| days(true));
-            when.days = Some(days(again || (is_habit && open.references.len() == 1)));
+            let is_habit = is_habit && open.references.len() == 1 && !self.is_away;
+            when.days = Some(days(again || is_habit));
             when.is_week = open.references.iter().all(|reference| {
                 matches!(
                     reference,

@@ -217,3 +217,72 @@ fn sch_31_another_rough_build_of_a_whole_schedule_shows_what_it_moves() {
     assert_contains(&moved, ["要这样做吗", "（原来"]);
     assert_lacks(&moved, ["[ ]", "已安排 0 项"]);
 }
+
+#[test]
+fn a_span_of_days_is_kept_free_once_its_card_is_agreed_to() {
+    for (lang, away, no, yes, notes, none, days) in [
+        (
+            "en",
+            "I'm away from Tuesday to Thursday",
+            "no",
+            "yes",
+            "which notes have I?",
+            "There are no notes",
+            ["Tue ", "Wed ", "Thu "],
+        ),
+        (
+            "zh",
+            "下周一到下周三我不在",
+            "不要",
+            "好的",
+            "有哪些备忘",
+            "没有备忘",
+            ["周一", "周二", "周三"],
+        ),
+    ] {
+        let work = Work::new();
+        work.ok(&["--yes", "--lang", lang]);
+        let asked = work.ok(&["say", away]);
+        work.ok(&["say", &format!("{no} {}", code(&asked))]);
+        // A card that is refused keeps nothing free.
+        let kept = work.ok(&["say", notes]);
+        assert_contains(&kept, none);
+        assert_lacks(&kept, days);
+        let asked = work.ok(&["say", away]);
+        work.ok(&["say", &format!("{yes} {}", code(&asked))]);
+        assert_contains(&work.ok(&["say", notes]), days);
+    }
+}
+
+#[test]
+fn an_exception_is_left_where_it_is_and_every_evening_can_be_kept_free() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    let placed = work.ok(&["say", "what did you change today?"]);
+    assert_contains(&placed, ["My last change", "Limits of sequences"]);
+    let refused = work.ok(&["say", "actually no, put it back on Thursday"]);
+    assert_contains(&refused, "nothing was changed");
+    let asked = work.ok(&["say", "nothing on weekdays except Limits of sequences"]);
+    assert_contains(&asked, "Functional groups");
+    assert_lacks(&asked, "“Limits of sequences” goes to");
+    work.ok(&["say", &format!("no {}", code(&asked))]);
+    let late = work.ok(&["say", "nothing after 8 pm please"]);
+    assert_contains(&late, "every day 20:00");
+    assert_lacks(&late, "Nothing was changed");
+    for (words, due) in [
+        ("remind me tomorrow at 8 to take my keys", " 08:00"),
+        ("remind me tomorrow at 6:30 to get up", " 06:30"),
+        ("remind me tomorrow at 5 to call Eve", " 17:00"),
+    ] {
+        assert_contains(&work.ok(&["say", words]), due);
+    }
+    assert_contains(
+        &work.ok(&["say", "delete all my reminders"]),
+        "All 3 are removed",
+    );
+    let both = work.ok(&[
+        "say",
+        "I can't work tomorrow evening or on the day after tomorrow in the morning",
+    ]);
+    assert_lacks(&both, "18:00–20:50, ");
+}
