@@ -2,7 +2,7 @@
 use jiff::{SignedDuration, Span, Zoned, civil::Date};
 
 use crate::{
-    DateDirection, Recurrence, Time, TimeReference, dates, is_chinese, numerals,
+    DateDirection, Recurrence, Time, TimeReference, dates, is_chinese, number, numerals,
     time::leaves_half_open, time_reference::UnclearTime,
 };
 
@@ -278,7 +278,18 @@ fn narrow(text: &str) -> String {
     } else {
         numerals(&text)
     };
-    hours(&quarters(&text.replace("at noon", "at 12:00")))
+    hours(&quarters(&noon(&text).replace("at noon", "at 12:00")))
+}
+
+/// Writes a noon of which no hour is told as the hour: 周五中午交房租.
+fn noon(text: &str) -> String {
+    const NOON: &str = "中午";
+    let behind = text.split_once(NOON).map(|(_, behind)| behind);
+    let is_told = |behind: &str| number(behind.trim_start()).is_some();
+    match behind.filter(|behind| !is_told(behind)) {
+        Some(_) => text.replacen(NOON, "中午12点", 1),
+        None => text.to_owned(),
+    }
 }
 
 /// Writes "half past 9", "quarter past 9" and "a quarter to 9" as times of the clock.

@@ -8,7 +8,7 @@ use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
     memory::importance,
     state::ToolSchema,
-    words::{is_negated, keywords, notes_meant, path, period, to_forget},
+    words::{ShortAnswer, courtesy, is_negated, keywords, notes_meant, path, period, to_forget},
 };
 use serde_json::{Map, Value, json};
 
@@ -396,21 +396,34 @@ fn near(turn: &TurnState, path: &str) -> Option<String> {
     found.map(str::to_owned)
 }
 
+/// The kinds of wishes of which nothing is done, and nothing is kept.
+const REFUSED: [&str; 6] = [
+    "forget",
+    "impossible",
+    "condition",
+    "several",
+    "other",
+    "count",
+];
+
 /// Returns a message that is stored without a request: important, and no question.
 pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
     const MATTERS: f32 = 0.7;
     let text = turn.request.text.trim();
     let asks = text.ends_with(['?', '？', '吗', '么']);
     let told = turn.intent.as_ref().is_some_and(|intent| {
+        let kind = intent.params.kind.as_str();
         let tells = matches!(intent.intent, IntentKind::Chat | IntentKind::Create);
-        tells && intent.params.kind != "forget"
+        tells && !REFUSED.contains(&kind)
     });
+    let says_nothing = courtesy(text).is_some() || ShortAnswer::of(text).is_some();
     let asked = to_remember(text).is_some() || to_quote(text).is_some();
     let refused = is_negated(text, &["remember", "记", "note"]);
     let kept = told
         && !asks
         && !asked
         && !refused
+        && !says_nothing
         && turn.request.job.is_none()
         && importance(text) >= MATTERS;
     kept.then_some(text)

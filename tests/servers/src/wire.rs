@@ -88,7 +88,7 @@ impl Wire {
         *locked(&self.requests) = None;
     }
 
-    /// Whether it was cut since it was told to.
+    /// Returns true if it was cut since it was told to be, or never was told.
     pub fn is_whole(&self) -> bool {
         self.left.load(Ordering::SeqCst) == WHOLE && locked(&self.requests).is_none()
     }
@@ -151,7 +151,7 @@ fn is_heard(requests: &Requests, request: &[u8], out: &TcpStream) -> bool {
     }
 }
 
-/// Whether an answer passes. It is cut by failing.
+/// Returns true if an answer passes. It is cut by failing.
 fn passes(left: &AtomicI64, out: &TcpStream) -> bool {
     let step = |left| (left > WHOLE).then(|| left - 1);
     match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, step) {

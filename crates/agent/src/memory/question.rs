@@ -9,6 +9,7 @@
 /// assert_eq!(to_recall("What do you remember about tea?").as_deref(), Some("tea"));
 /// assert_eq!(to_recall("关于茶你还记得什么？").as_deref(), Some("茶"));
 /// assert_eq!(to_recall("what do you know about me?").as_deref(), Some(""));
+/// assert_eq!(to_recall("你记住了哪些东西？").as_deref(), Some(""));
 /// assert_eq!(to_recall("记得买茶").as_deref(), None);
 /// ```
 pub fn to_recall(message: &str) -> Option<String> {
@@ -16,7 +17,18 @@ pub fn to_recall(message: &str) -> Option<String> {
     let plain = lower.trim_end_matches(MARKS).trim();
     let topic = in_english(plain).or_else(|| in_chinese(plain))?;
     let topic = topic.trim_matches(MARKS).trim();
-    let everything = ["", "me", "myself", "so far", "我", "我的", "我什么"];
+    let everything = [
+        "",
+        "me",
+        "myself",
+        "so far",
+        "我",
+        "我的",
+        "我什么",
+        "东西",
+        "内容",
+        "事",
+    ];
     Some(
         if everything.contains(&topic) {
             ""

@@ -232,6 +232,9 @@ fn wish(sentence: &str) -> Option<&str> {
     let wish = rest.trim_start_matches(is_gap).trim_end();
     let lower = wish.to_ascii_lowercase();
     let end = ELSE.iter().filter_map(|words| lower.find(words)).min();
+    // 记住我喝咖啡不加糖，晚上六点提醒我买咖啡: the clause of the reminder is no part of the note.
+    let reminds = || lower.get(..lower.find("提醒我")?)?.rfind(['，', '。', ',']);
+    let end = end.or_else(reminds);
     let wish = end.and_then(|end| wish.get(..end)).unwrap_or(wish);
     let wish = wish.trim_end_matches(is_gap);
     // In 记住了 it is the person who remembers.

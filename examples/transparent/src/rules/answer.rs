@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use fugato::{
     memory::{FoundNote, terms},
     tool::clip,
-    words::{ScheduleError, courtesy, to_forget},
+    words::{ScheduleError, ShortAnswer, courtesy, to_forget},
 };
 use serde_json::Value;
 
-use super::{EVERYTHING, reminder, unwanted_notes};
+use super::{EVERYTHING, reminder, unwanted_notes, worth_keeping};
 use crate::{
     agent::{AgentState, CallRecord, Lang, TurnStop},
     intent::IntentKind,
@@ -148,7 +148,34 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
     if let Some(courtesy) = polite {
         return courtesy.reply(lang).to_owned();
     }
+    if ShortAnswer::of(&agent.turn.request.text).is_some() {
+        let text = lang.pick(
+            "Nothing waits for an answer, and nothing was done.",
+            "现在没有等待回答的事，什么也没做。",
+        );
+        return text.to_owned();
+    }
     let text = match (intent.map(|intent| intent.intent), kind) {
+        (_, "condition") => lang.pick(
+            "I cannot tell whether that holds, so nothing is scheduled and nothing was done. Say a day and a time without the condition.",
+            "无法判断这个条件是否成立，所以没有安排，什么也没做。请不带条件，直接说日期和时间。",
+        ),
+        (_, "several") => lang.pick(
+            "These are two wishes, one to forget something and one to remember something. Nothing was done; say one after the other.",
+            "这里有两件事：忘掉一件，又记住一件。什么也没做，请一件一件说。",
+        ),
+        (_, "other") => lang.pick(
+            "I can remind only you, and nobody else, so nothing is scheduled.",
+            "我只能提醒您本人，不能提醒别人，所以没有安排。",
+        ),
+        (_, "count") => lang.pick(
+            "I cannot count the words of a file, and did nothing. I can list, read and search files.",
+            "我不能统计文件的字数，什么也没做。可以列出、读取和查找文件。",
+        ),
+        (_, "forget") if super::kind::forgets_all(&agent.turn.request.text.to_lowercase()) => lang.pick(
+            "I cannot forget everything at once, and nothing was forgotten. What I remember stands in notes/MEMORY.md, where you can delete any line; “forget that …” deletes one.",
+            "不能一次忘掉全部，什么都没有忘掉。记住的内容都在 notes/MEMORY.md 里，您可以删掉任何一行；说“忘掉……”可以删掉一条。",
+        ),
         (Some(IntentKind::Remind), _) => {
             let asks = no_time(reminder::due(&agent.turn).err(), lang);
             let kept = lang.pick("I have written down the rest. ", "其余的记下了。");
@@ -186,6 +213,13 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         ),
         (Some(IntentKind::Search | IntentKind::AskMemory), _) => {
             lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
+        }
+        // It is no wish, and yet it is kept: that is said.
+        _ if let Some(noticed) = worth_keeping(&agent.turn) => {
+            return lang.pick(
+                format!("I have noted “{noticed}” in notes/MEMORY.md, and did nothing else. “Forget that …” removes it."),
+                format!("已把“{noticed}”记在 notes/MEMORY.md 里，别的什么也没做。说“忘掉……”可以删掉。"),
+            );
         }
         _ if instead || !is_talk(&agent.turn.request.text) => lang.pick(
             "I could not understand this by rules, and did nothing. They list, read and find files and notes, remember what you say (“remember that …”), and remind you (“remind me at 15:30 to …”).",

@@ -28,7 +28,7 @@ impl Words {
 }
 
 const ABOUT_ME: Words = Words(
-    "know about me/know of me/remember about me/remember of me/remembered about me/知道我什么/了解我什么/记得我什么/我的什么信息/记住了什么/记了什么/记住了哪些",
+    "know about me/know of me/remember about me/remember of me/remembered about me/do you have about me/notes do i have/notes have i/my notes/did you write down/have you written down/did you note/have you noted/知道我什么/了解我什么/记得我什么/我的什么信息/记住了什么/记了什么/记住了哪些/记了哪些/记下了什么/记下了哪些/有哪些笔记/有哪些备忘",
 );
 const HELP: Words = Words(
     "what can you do/how can you help/what are you able/你有什么功能/有什么用/你能做什么/你能对/你会什么/能帮我什么/能做些什么",
@@ -88,6 +88,8 @@ const READ: Words = Words(
     "读/打开/看看/看一下/显示/写了什么/里有什么/内容/里面/read /open /show /what's in/what is in/what does",
 );
 const FILES: Words = Words("文件/文档/文件夹/pdf/file/document/folder/表格/spreadsheet");
+const COUNT: Words =
+    Words("how many words/word count/how long is/count the words/多少字/多少个字/字数");
 const LISTS_FILES: Words = Words(
     "哪些/有没有/有什么/有几个/有多少/how many/列/所有/全部/里有什么/改过/what files/which files/list/every/all /do i have/are there/照片文件/图片文件",
 );
@@ -100,6 +102,12 @@ const QUESTION: Words = Words(
 /// Returns the kind of a wish. `lower` is its text in lower case.
 pub(super) fn kind(lower: &str) -> WishKind {
     let lower = &lower.replace('’', "'");
+    if forgets_all(lower) {
+        return (IntentKind::Chat, "forget", 0.1);
+    }
+    if COUNT.are_in(lower) && super::words::file(lower).is_some() {
+        return (IntentKind::Chat, "count", 0.1);
+    }
     if ABOUT_ME.are_in(lower) {
         return (IntentKind::AskMemory, "all", 0.2);
     }
@@ -108,6 +116,17 @@ pub(super) fn kind(lower: &str) -> WishKind {
     }
     if is_clock(lower) {
         return (IntentKind::Chat, "clock", 0.1);
+    }
+    let forgets = Words("forget /忘掉/忘记").are_in(lower);
+    if forgets && Words("and remember/then remember/，记住/然后记住/再记住").are_in(lower)
+    {
+        return (IntentKind::Chat, "several", 0.1);
+    }
+    if REMINDER.are_in(lower) && is_conditional(lower) {
+        return (IntentKind::Chat, "condition", 0.1);
+    }
+    if reminds_another(lower) {
+        return (IntentKind::Chat, "other", 0.1);
     }
     if super::words::moved(lower).is_some() {
         return (IntentKind::Execute, "move", 0.4);
@@ -144,6 +163,49 @@ pub(super) fn kind(lower: &str) -> WishKind {
     }
     let found = spoken.into_iter().find(|(words, _)| words.are_in(lower));
     found.map_or_else(|| about_files(lower), |(_, kind)| kind)
+}
+
+/// Returns true if a text asks to forget all that is known of the person.
+pub(super) fn forgets_all(lower: &str) -> bool {
+    const ENDS: Words = Words("delete /erase /forget /clear /wipe /删/清空/忘掉/忘记");
+    const KNOWN: Words = Words(
+        "everything you know/all you know/everything you remember/all you remember/everything about me/all about me/what you know about me/关于我的一切/我的一切/关于我的所有/关于我的全部/所有记忆/全部记忆",
+    );
+    ENDS.are_in(lower) && KNOWN.are_in(lower)
+}
+
+/// Returns true if a reminder is wanted under a condition; "check if" and "ask if" are what it is
+/// about.
+fn is_conditional(lower: &str) -> bool {
+    const ASKING: [&str; 9] = [
+        "check", "ask", "asks", "see", "know", "decide", "out", "look", "verify",
+    ];
+    let english = [" if ", " unless ", " in case ", " provided "];
+    let padded = format!(" {lower}");
+    let mut places = english.iter().flat_map(|word| padded.match_indices(word));
+    let asks = |before: &str| ASKING.iter().any(|verb| before.ends_with(verb));
+    places.any(|(at, _)| padded.get(..at).is_none_or(|before| !asks(before)))
+        || Words("如果/要是/假如/除非/万一/的话").are_in(lower)
+}
+
+/// Returns true if somebody else is to be reminded: "remind Bob to call".
+fn reminds_another(lower: &str) -> bool {
+    const FIRST: [&str; 14] = [
+        "me", "myself", "us", "to", "that", "of", "about", "at", "in", "on", "every", "tomorrow",
+        "today", "again",
+    ];
+    let verb = [
+        "remind ",
+        "please remind ",
+        "can you remind ",
+        "could you remind ",
+    ];
+    let rest = verb
+        .iter()
+        .find_map(|verb| lower.trim_start().strip_prefix(verb));
+    let named = rest.and_then(|rest| rest.split([' ', ',', '.', ':']).next());
+    let english = named.is_some_and(|word| !FIRST.contains(&word) && word.is_ascii());
+    english || Words("提醒他/提醒她/提醒它/提醒大家/提醒我妈/提醒我爸/提醒小/提醒老").are_in(lower)
 }
 
 /// Returns true if a text asks for the time or the date of here and now, and for nothing else.

@@ -48,11 +48,11 @@ pub fn intent_of(agent: &AgentState) -> Intent {
     // A bare hour answers the question for the time.
     let answers = [text.clone(), format!("at {text}")];
     let mut answers = answers.iter();
-    let is_time = |time: &String| schedule(turn, time).is_ok();
+    let is_time = |time: &String| schedule(turn, time).is_ok() && is_only_time(turn, text);
     match schedule(turn, before) {
         Ok(_) => {
             let time = words::retimed(before, text).filter(|_| withdrawn);
-            let time = time.filter(is_time);
+            let time = time.filter(|time| schedule(turn, time).is_ok());
             time.map_or(own, |time| when(before, time))
         }
         // The day was told, and the words tell the time of that day.
@@ -69,6 +69,43 @@ pub fn intent_of(agent: &AgentState) -> Intent {
             time.map_or(own, |time| when(before, time.clone()))
         }
     }
+}
+
+/// Returns true if words tell a time, and nothing else that could be meant: "tomorrow at 8, please".
+fn is_only_time(turn: &TurnState, text: &str) -> bool {
+    const TASK: &str = "x";
+    const PARTS: [&str; 7] = ["早上", "上午", "中午", "下午", "傍晚", "晚上", "凌晨"];
+    let marks = |c: char| c.is_whitespace() || ".,!?。，！？".contains(c);
+    let beside = [
+        "please",
+        "make it",
+        "make that",
+        "let's say",
+        "no",
+        "then",
+        "吧",
+        "改成",
+        "改到",
+        "改为",
+        "就",
+        "不",
+        "好",
+    ];
+    let mut said = text.trim_matches(marks);
+    while let Some(less) = beside
+        .iter()
+        .find_map(|word| said.strip_prefix(word).or_else(|| said.strip_suffix(word)))
+    {
+        said = less.trim_matches(marks);
+    }
+    let before = format!("at {said}");
+    let mut told = [said, &before].into_iter();
+    told.any(|said| {
+        let said = format!("{TASK} {said}");
+        let left = untimed(&said, &began(turn)).strip_prefix(TASK);
+        // A part of the day that the hour makes plain anyway may be left.
+        left.is_some_and(|left| left.is_empty() || PARTS.contains(&left.trim()))
+    })
 }
 
 /// Returns the step for a reminder. Without a readable time there is none, and the answer says what

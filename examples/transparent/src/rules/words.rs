@@ -197,8 +197,10 @@ pub(super) fn all(text: &str) -> bool {
 
 /// Returns what the reminder that a person no longer wants is about.
 pub(super) fn unwanted(text: &str) -> String {
-    const NOISE: [&str; 32] = [
+    const NOISE: [&str; 34] = [
         "以后",
+        "的事情",
+        "的事",
         "什么都",
         "任何",
         "那一个",
@@ -400,6 +402,17 @@ pub(crate) fn retimed(request: &str, words: &str) -> Option<String> {
         "不是，",
         "不 ",
     ];
+    // The code of the card says which one is meant, and no time.
+    let is_code = |word: &&str| {
+        let mut kinds = word
+            .trim_end_matches([',', '.'])
+            .chars()
+            .map(|c| c.is_ascii_digit());
+        let shape = [false, true, false, true];
+        kinds.by_ref().eq(shape) && word.is_ascii()
+    };
+    let words = words.split(' ').filter(|word| !is_code(word));
+    let words = &words.collect::<Vec<_>>().join(" ");
     let marks = |c: char| c.is_whitespace() || ".。!！".contains(c);
     let alone = || Some(strip_phrase(words.trim(), &NO).unwrap_or(words));
     let said = after_phrase(words, &SAYS)
@@ -502,6 +515,11 @@ mod tests {
                 "明天早上8点提醒我跑步",
                 "不，七点半",
                 Some("明天早上七点半提醒我跑步"),
+            ),
+            (
+                "remind me tomorrow at 9 to call Eve",
+                "no R9B5, at 19:00",
+                Some("remind me tomorrow at 19:00 to call Eve"),
             ),
             ("明天早上8点提醒我跑步", "不", None),
             ("明天早上8点提醒我跑步", "改成游泳吧", None),

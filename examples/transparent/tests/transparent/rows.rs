@@ -953,3 +953,63 @@ fn a_wrong_command_line_is_told_in_the_language_of_the_person() {
 fn what_the_command_line_refuses_is_told_in_the_language_of_the_person() {
     check_chinese_refusals(&program());
 }
+
+#[test]
+fn trn_11_what_is_not_done_is_not_kept_and_what_is_kept_is_said() {
+    let program = program();
+    for (words, told) in [
+        ("never mind", "nothing was done"),
+        ("算了", "什么也没做"),
+        (
+            "if it rains tomorrow remind me to take an umbrella",
+            "nothing is scheduled",
+        ),
+        ("at 8", "did nothing"),
+        ("如果明天下雨就提醒我带伞", "什么也没做"),
+        ("remind Bob tomorrow at 9 to bring the keys", "only you"),
+        (
+            "can you delete everything you know about me?",
+            "nothing was forgotten",
+        ),
+        ("how many words are in plan_v1.md?", "cannot count"),
+        (
+            "forget my old dentist and remember that my dentist is Ann",
+            "Nothing was done",
+        ),
+    ] {
+        assert_contains(&program.run(&["say", words]).told(), told);
+    }
+    assert_lacks(
+        &program.run(&["say", "what do you remember?"]).told(),
+        "never mind",
+    );
+    // What the program keeps by itself is said, and told when it is asked for.
+    let noted = program.run(&["say", "I'm allergic to peanuts"]).told();
+    assert_contains(&noted, ["I have noted", "MEMORY.md"]);
+    for words in ["which notes do I have?", "what did you write down today?"] {
+        assert_contains(&program.run(&["say", words]).told(), "allergic to peanuts");
+    }
+    assert_contains(
+        &program.run(&["say", "你记住了哪些东西？"]).told(),
+        "peanuts",
+    );
+}
+
+#[test]
+fn trn_8_words_that_only_name_a_time_answer_a_reminder_and_others_do_not() {
+    let program = program();
+    let card = |words: &str| program.run(&["say", words]).told();
+    let code = |told: &str| {
+        let (_, behind) = told.split_once('[').expect("a card");
+        behind.get(..4).expect("its code").to_owned()
+    };
+    let asked = card("remind me tomorrow at 9 to call Eve");
+    let other = card(&format!("no {}, at 19:00", code(&asked)));
+    assert_contains(&other, ["19:00:00", "call Eve"]);
+    card(&format!("no {}", code(&other)));
+    // A sentence with a time in it is none of the time alone.
+    let told = card("rmeind me at 10 to sleep");
+    assert_lacks(&told, "call Eve");
+    let noon = card("下周五中午提醒我交房租");
+    assert_contains(&noon, ["12:00:00", "交房租"]);
+}
