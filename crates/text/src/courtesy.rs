@@ -1,4 +1,4 @@
-//! Words that only greet, thank, or say goodbye.
+//! Words that only greet, thank, say goodbye, or ask how somebody is.
 use fugato_state::Lang;
 
 use crate::{normalize, word::after_word};
@@ -13,10 +13,37 @@ pub enum Courtesy {
     Thanks,
     /// "Goodbye", 再见.
     Farewell,
+    /// "How are you?", 你好吗.
+    WellBeing,
+    /// "Who are you?", 你是真人吗.
+    Identity,
 }
 
 /// The words of courtesy. Of words with the same beginning the longest comes first.
-const WORDS: [(&str, Courtesy); 39] = [
+const WORDS: [(&str, Courtesy); 62] = [
+    ("how are you doing", Courtesy::WellBeing),
+    ("how are you", Courtesy::WellBeing),
+    ("how are things", Courtesy::WellBeing),
+    ("how's it going", Courtesy::WellBeing),
+    ("how is it going", Courtesy::WellBeing),
+    ("how do you do", Courtesy::WellBeing),
+    ("你好吗", Courtesy::WellBeing),
+    ("你还好吗", Courtesy::WellBeing),
+    ("最近怎么样", Courtesy::WellBeing),
+    ("你怎么样", Courtesy::WellBeing),
+    ("who are you", Courtesy::Identity),
+    ("what are you", Courtesy::Identity),
+    ("are you real", Courtesy::Identity),
+    ("are you human", Courtesy::Identity),
+    ("are you a human", Courtesy::Identity),
+    ("are you a person", Courtesy::Identity),
+    ("are you a robot", Courtesy::Identity),
+    ("are you a bot", Courtesy::Identity),
+    ("你是谁", Courtesy::Identity),
+    ("你是什么", Courtesy::Identity),
+    ("你是真人吗", Courtesy::Identity),
+    ("你是机器人吗", Courtesy::Identity),
+    ("你是人吗", Courtesy::Identity),
     ("thank you", Courtesy::Thanks),
     ("thank u", Courtesy::Thanks),
     ("many thanks", Courtesy::Thanks),
@@ -59,7 +86,8 @@ const WORDS: [(&str, Courtesy); 39] = [
 ];
 
 /// The words that go with courtesy, and ask for nothing.
-const BESIDE: [&str; 46] = [
+const BESIDE: [&str; 47] = [
+    "today",
     "very much",
     "so much",
     "a lot",
@@ -108,13 +136,15 @@ const BESIDE: [&str; 46] = [
     "好",
 ];
 
-/// Returns the courtesy of a message that only greets, thanks or says goodbye; of several the last.
+/// Returns the courtesy of a message that asks for nothing else; of several the last.
 ///
 /// ```
 /// use fugato_text::{Courtesy, courtesy};
 ///
 /// assert_eq!(courtesy("Great, thanks a lot!"), Some(Courtesy::Thanks));
 /// assert_eq!(courtesy("你好啊"), Some(Courtesy::Greeting));
+/// assert_eq!(courtesy("hi, how are you today?"), Some(Courtesy::WellBeing));
+/// assert_eq!([courtesy("你是谁呀？"), courtesy("who are you meeting?")], [Some(Courtesy::Identity), None]);
 /// assert_eq!([courtesy("hi, what time is it?"), courtesy("no thanks"), courtesy("ok")], [None; 3]);
 /// ```
 pub fn courtesy(text: &str) -> Option<Courtesy> {
@@ -148,6 +178,14 @@ impl Courtesy {
             ),
             Self::Thanks => lang.pick("You are welcome.", "不客气。"),
             Self::Farewell => lang.pick("Goodbye.", "再见。"),
+            Self::WellBeing => lang.pick(
+                "I work as I should, thank you. “Help” tells what I understand.",
+                "一切正常，谢谢。说“帮助”可以看我能做什么。",
+            ),
+            Self::Identity => lang.pick(
+                "I am a program, and no person. “Help” tells what I understand.",
+                "我是一个程序，不是真人。说“帮助”可以看我能做什么。",
+            ),
         }
     }
 }

@@ -126,15 +126,15 @@ impl NamedDays<'_> {
     fn span(&self, from: &[DayReference], to: &[DayReference]) -> Option<BTreeSet<u16>> {
         let ahead = |day: &u16| i32::from(*day) > self.today;
         let (from, to) = (self.ends(from), self.ends(to));
-        let first = from.iter().find(|day| ahead(day)).or_else(|| from.last());
-        let last = to
+        let begin = from.iter().find(|day| ahead(day)).or_else(|| from.last());
+        let end = to
             .iter()
-            .find(|day| first.is_none_or(|first| *day >= first));
-        let is_meant = |day: &u16| match (first, last) {
-            (Some(first), Some(last)) => (first..=last).contains(&day),
+            .find(|day| begin.is_none_or(|begin| *day >= begin));
+        let is_meant = |day: &u16| match (begin, end) {
+            (Some(begin), Some(end)) => (begin..=end).contains(&day),
             // The window ends within the span, or begins there.
-            (Some(first), None) => to.is_empty() && day >= first,
-            (None, Some(last)) => day <= last,
+            (Some(begin), None) => to.is_empty() && day >= begin,
+            (None, Some(end)) => day <= end,
             (None, None) => false,
         };
         let days = self.window.days.iter().map(|day| day.day_index);
@@ -143,8 +143,8 @@ impl NamedDays<'_> {
     }
 
     /// Returns the days that an end of a span can be.
-    fn ends(&self, named: &[DayReference]) -> BTreeSet<u16> {
-        match named {
+    fn ends(&self, end: &[DayReference]) -> BTreeSet<u16> {
+        match end {
             [week, DayReference::Weekdays(names)] => self.days(&self.weeks(week), names).collect(),
             [DayReference::Weekdays(names)] => {
                 self.days(&self.every_week().collect(), names).collect()

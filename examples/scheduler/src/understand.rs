@@ -25,7 +25,10 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use fugato::{state::Role, words::ShortAnswer};
+use fugato::{
+    state::Role,
+    words::{Courtesy, ShortAnswer, courtesy},
+};
 use jiff::civil::DateTime;
 
 use crate::{
@@ -175,6 +178,9 @@ pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
             "没有等待你回答的内容，没有改动任何内容。",
         );
         return Understanding::Refusal(told.into());
+    }
+    if let Some(asks @ (Courtesy::WellBeing | Courtesy::Identity)) = courtesy(text) {
+        return Understanding::Answer(asks.reply(facts.lang).into());
     }
     let read = notes::read(text, facts).or_else(|| terms::read(text, facts));
     read.unwrap_or_else(|| {

@@ -353,6 +353,13 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
     let token = |token: fugato::words::Token<Meaning, Thing>| Token {
         kind: match token.kind {
             TokenKind::Word(meaning) => meaning.into(),
+            // "A day" is no "Day trip".
+            TokenKind::Name(_, false) if ["day", "days"].contains(&token.text.as_str()) => {
+                Kind::Noun(Noun::Day)
+            }
+            TokenKind::Name(_, false) if ["week", "weeks"].contains(&token.text.as_str()) => {
+                Kind::Noun(Noun::Weeks)
+            }
             TokenKind::Name(things, exact) => {
                 Kind::Name(Ref::of(things, exact).or_longer(facts.schedule))
             }
@@ -368,6 +375,20 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
         raw: token.raw,
     };
     let mut tokens: Vec<Token> = tokens.map(token).collect();
+    // "By 1 day" is no "Middlemarch, book 1".
+    for at in 1..tokens.len() {
+        let (before, behind) = tokens.split_at_mut(at);
+        let (Some(token), Some(next)) = (before.last_mut(), behind.first()) else {
+            continue;
+        };
+        let counts = matches!(
+            next.kind,
+            Kind::Noun(Noun::Day | Noun::Weeks | Noun::Hour | Noun::Minute | Noun::Section)
+        );
+        if let (true, Ok(number)) = (counts, token.text.parse()) {
+            token.kind = Kind::Number(number);
+        }
+    }
     // 这周的安排 is a thing, 把这周的安排到下周 something to do.
     for at in 1..tokens.len() {
         let ends = tokens

@@ -305,9 +305,17 @@ impl<'a> Planner<'a> {
             }
             Some((_, true) | (Verb::Keep, _)) => Self::keep(),
             None if clause.is_negated
-                || clause.whens.iter().any(|(_, role)| *role == Role::Not) =>
+                || clause.whens.iter().any(|(_, role)| *role == Role::Not)
+                || !clause.whens.is_empty()
+                    && !clause.names.is_empty()
+                    && clause.names.iter().all(|(_, role)| *role == Role::Not) =>
             {
                 self.keep_away(clause)
+            }
+            None if clause.names.is_empty()
+                && clause.whens.iter().any(|(_, role)| *role == Role::Only) =>
+            {
+                self.only(clause)
             }
             None if clause.objects().next().is_some()
                 && (clause.when(Role::To).is_some() || clause.when(Role::At).is_some()) =>

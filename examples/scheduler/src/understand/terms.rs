@@ -74,7 +74,8 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     if let Some(answer) = whole.asked() {
         return Some(Understanding::Answer(answer));
     }
-    if whole.is_question && !is_polite(text) {
+    let asks = whole.is_question || text.trim_end().ends_with(['吗', '么', '呢']);
+    if asks && !is_polite(text) {
         return None;
     }
     let said = wishes(&tokens, facts)?;

@@ -59,6 +59,8 @@ pub(super) struct Clause {
     pub(super) is_question: bool,
     /// True if it asks about what the agent did: "what did you change?".
     pub(super) asks_you: bool,
+    /// True if it says that the person is away.
+    pub(super) is_away: bool,
     /// True if it gives a reason only.
     pub(super) is_reason: bool,
     /// The condition under which it holds.

@@ -62,6 +62,29 @@ impl Planner<'_> {
         left.flatten().collect()
     }
 
+    /// Carries out "I only have time in the mornings this week": the other times of these days are
+    /// kept free.
+    pub(super) fn only(&mut self, clause: &Clause) -> PlanResult {
+        let mut days = BTreeSet::new();
+        let mut starts = BTreeSet::new();
+        for (when, _) in &clause.whens {
+            days.extend(when.days.iter().flatten().copied());
+            starts.extend(when.starts.iter().flatten().copied());
+        }
+        if starts.is_empty() {
+            return Err(not_understood(&clause.text, self.facts));
+        }
+        let others = (1..=self.facts.sections.count()).filter(|section| !starts.contains(section));
+        let others = When {
+            days: (!days.is_empty()).then_some(days),
+            starts: Some(others.collect()),
+            ..When::default()
+        };
+        self.limits.only.clear();
+        self.free.push(others.clone());
+        self.clear(&[others], None)
+    }
+
     /// Ends what was said of times that were kept free.
     pub(super) fn take_back(&mut self, clause: &Clause) -> PlanResult {
         let whens = clause.whens.iter().map(|(when, _)| when.clone());

@@ -312,7 +312,12 @@ impl Planner<'_> {
     }
 
     pub(super) fn shift(&mut self, clause: &Clause, later: bool) -> PlanResult {
-        let items = self.meant(clause)?;
+        let mut items = self.meant(clause)?;
+        // "Push everything back by a day".
+        if items.is_empty() && clause.names.is_empty() && clause.nouns.contains(&Noun::All) {
+            let within = clause.when(Role::At).or(clause.when(Role::From));
+            items.extend(self.lying(&within.cloned().unwrap_or_default()));
+        }
         let at = clause.when(Role::At).filter(|_| clause.amounts.is_empty());
         // "Earlier on Wednesday", of what lies there, means the same day.
         let within = at.filter(|at| {

@@ -262,6 +262,9 @@ fn is_polite(tokens: &[Token]) -> bool {
 pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
     let mut clause = Clause {
         text: said(tokens),
+        is_away: tokens
+            .iter()
+            .any(|token| token.kind == Kind::Verb(Verb::Busy)),
         ..Clause::default()
     };
     let mut reader = Reader {
@@ -272,9 +275,6 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
         except: false,
         open: None,
         second: false,
-        is_away: tokens
-            .iter()
-            .any(|token| token.kind == Kind::Verb(Verb::Busy)),
     };
     let mut at = 0;
     while let Some(token) = tokens.get(at) {

@@ -40,8 +40,6 @@ pub(super) struct Reader<'a, 'f> {
     pub(super) open: Option<OpenWhen>,
     /// True after "and", so that the next name is another one.
     pub(super) second: bool,
-    /// True if the clause says that the person is away, which is once and no habit.
-    pub(super) is_away: bool,
 }
 
 impl Reader<'_, '_> {
@@ -384,8 +382,9 @@ impl Reader<'_, '_> {
             let days = |again| when::days(&open.references, again, facts);
             let is_name = |reference: &DayReference| matches!(reference, DayReference::Weekdays(_));
             when.every = open.references.iter().all(is_name).then(|| days(true));
-            let is_habit = is_habit && open.references.len() == 1 && !self.is_away;
-            when.days = Some(days(again || is_habit));
+            // Somebody who is away from Monday to Wednesday is so once.
+            let is_habit = is_habit && open.references.len() == 1;
+            when.days = Some(days(again || is_habit && !self.clause.is_away));
             when.is_week = open.references.iter().all(|reference| {
                 matches!(
                     reference,

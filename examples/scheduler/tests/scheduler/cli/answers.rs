@@ -286,3 +286,32 @@ fn an_exception_is_left_where_it_is_and_every_evening_can_be_kept_free() {
     ]);
     assert_lacks(&both, "18:00–20:50, ");
 }
+
+#[test]
+fn wishes_about_all_of_a_week_are_read_and_questions_ask_for_nothing() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    let refuse = |asked: &str| work.ok(&["say", &format!("no {}", code(asked))]);
+    for (words, told) in [
+        ("push Middlemarch, book 2 back by 1 day", "goes to"),
+        ("I only have time in the mornings this week", "goes to"),
+        ("I have a dentist appointment on Tuesday at 3pm", "goes to"),
+        ("I'm ill on Tuesday, clear the day", "goes to"),
+    ] {
+        let asked = work.ok(&["say", words]);
+        assert_contains(&asked, told);
+        refuse(&asked);
+    }
+    // All of it cannot go to the next day, which says why.
+    let all = work.ok(&["say", "push everything back by one day"]);
+    assert_contains(&all, "There is no free place for");
+    for (words, told) in [
+        ("what is due first?", "at the latest"),
+        ("哪个最急？", "最晚"),
+        ("下周三之前能写完Functional groups吗", "Functional groups"),
+    ] {
+        let answered = work.ok(&["say", words]);
+        assert_contains(&answered, told);
+        assert_lacks(&answered, "--card");
+    }
+}
