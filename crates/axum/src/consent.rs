@@ -2,7 +2,7 @@
 //! was shown. The card that was sent last is not proof of the card that was seen when the words
 //! were typed, so nothing is remembered here.
 use fugato_state::Interrupt;
-use fugato_text::{Phrases, ShortAnswer};
+use fugato_text::{Phrases, ShortAnswer, without_code};
 use serde_json::Value;
 
 use crate::{UserMessage, incoming};
@@ -105,22 +105,6 @@ fn decision(words: &str) -> Option<Decision> {
 pub(crate) fn reason(said: &UserMessage) -> Option<String> {
     let (rest, _) = without_code(&said.text);
     Phrases::default().decline_reason(&rest).map(str::to_owned)
-}
-
-/// Returns the words without the code of a card, and the code in upper case, as cards show it.
-fn without_code(words: &str) -> (String, Option<String>) {
-    let is_sign = |c: char| !c.is_ascii_alphanumeric();
-    let found = words.split(is_sign).find(|word| is_code(word));
-    match found {
-        Some(code) => (words.replacen(code, " ", 1), Some(code.to_uppercase())),
-        None => (words.to_owned(), None),
-    }
-}
-
-/// Returns true for a code: letter, digit, letter, digit.
-fn is_code(word: &str) -> bool {
-    let kinds = word.bytes().map(|byte| byte.is_ascii_digit());
-    word.is_ascii() && kinds.eq([false, true, false, true])
 }
 
 pub(crate) fn has_word(text: &str, word: &str) -> bool {

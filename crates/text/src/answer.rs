@@ -3,6 +3,30 @@ mod phrase;
 
 pub use phrase::{Phrases, ShortAnswer};
 
+/// Returns the words without the code of a card, such as `K7F2`, and the code in upper case, as cards
+/// show it.
+///
+/// ```
+/// use fugato_text::without_code;
+///
+/// assert_eq!(without_code("好的 k7f2").1.as_deref(), Some("K7F2"));
+/// assert_eq!(without_code("yes"), ("yes".to_owned(), None));
+/// ```
+pub fn without_code(words: &str) -> (String, Option<String>) {
+    let is_sign = |c: char| !c.is_ascii_alphanumeric();
+    let found = words.split(is_sign).find(|word| is_code(word));
+    match found {
+        Some(code) => (words.replacen(code, " ", 1), Some(code.to_uppercase())),
+        None => (words.to_owned(), None),
+    }
+}
+
+/// Returns true for a code: letter, digit, letter, digit.
+fn is_code(word: &str) -> bool {
+    let kinds = word.bytes().map(|byte| byte.is_ascii_digit());
+    word.is_ascii() && kinds.eq([false, true, false, true])
+}
+
 /// The state of the work that a message reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -238,6 +238,10 @@ impl Reader {
             return Some((self.without_year(month, day)?, rest));
         }
         let (month, day, rest) = english(here).filter(|_| !is_inside(before))?;
+        // A period that ends before its beginning is neither of its days: "from 10 to 8 April".
+        if here.starts_with(is_digit) && ends_period(before, day) {
+            return None;
+        }
         match year(rest) {
             Some((year, rest)) => Some((Date::new(year, month, day).ok()?, rest)),
             None => Some((self.without_year(month, day)?, rest)),
@@ -447,6 +451,18 @@ fn english_days<'a>(before: &str, text: &'a str) -> Option<([Option<i8>; 2], &'a
         Some((last, rest)) => ([Some(first), Some(last)], rest),
         None => ([Some(first), None], rest),
     })
+}
+
+/// Returns true if the words before a day make it the end of a period that begins later in its month.
+fn ends_period(before: &str, last: i8) -> bool {
+    let lead = tail(before).trim_end();
+    let lead = before_word(lead, &["the"]).map_or(lead, str::trim_end);
+    let lead = before_word(lead, &TO).map_or(lead, str::trim_end);
+    let lead = lead.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let from = lead.trim_end_matches(is_digit);
+    let first = lead.get(from.len()..).and_then(|first| first.parse().ok());
+    let is_joined = before.trim_end().len() > lead.len();
+    is_joined && first.is_some_and(|first: i8| (last..=31).contains(&first))
 }
 
 /// Returns the text behind the words between the first and the last day: ` to the `, and ` and the `

@@ -9,11 +9,22 @@ pub fn is_question(text: &str) -> bool {
         "did", "do", "does", "have", "has", "had", "is", "are", "was", "were", "why", "when",
         "how", "what", "which", "should",
     ];
+    const SUBJECTS: [&str; 13] = [
+        "i", "you", "we", "they", "he", "she", "my", "your", "our", "their", "these", "those",
+        "any",
+    ];
     let lower = text.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
-    let first = words.find(|word| !word.is_empty());
+    let mut words = words.by_ref().filter(|word| !word.is_empty());
+    let first = words.next();
+    // "Do the dishes", "have to go" and "had lunch" ask nothing.
+    let is_open = |first| ["do", "have", "had"].contains(&first);
+    let asks = |first| {
+        FIRST.contains(&first)
+            && (!is_open(first) || words.next().is_some_and(|word| SUBJECTS.contains(&word)))
+    };
     let is_marked = lower.trim_end().ends_with(['?', '？', '吗', '么', '呢']);
-    is_marked || first.is_some_and(|word| FIRST.contains(&word))
+    is_marked || first.is_some_and(asks)
 }
 
 /// Returns true if one of these verbs is negated. Each clause is checked separately.
@@ -195,7 +206,14 @@ mod tests {
         for text in ["Buy now?", "did you buy it", "  Which one", "可以买吗"] {
             assert!(is_question(text), "{text}");
         }
-        for text in ["buy what is there", "don't do it", "买", ""] {
+        for text in [
+            "buy what is there",
+            "don't do it",
+            "do the trip",
+            "have to go",
+            "买",
+            "",
+        ] {
             assert!(!is_question(text), "{text}");
         }
     }

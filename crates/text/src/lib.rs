@@ -4,6 +4,7 @@ mod amount;
 mod answer;
 mod calendar;
 mod clause;
+mod condition;
 mod courtesy;
 mod date;
 mod day_reference;
@@ -27,11 +28,12 @@ mod token;
 mod word;
 
 pub use amount::{Amount, AmountError};
-pub use answer::{MessageMeaning, PendingWork, Phrases, ShortAnswer};
+pub use answer::{MessageMeaning, PendingWork, Phrases, ShortAnswer, without_code};
 pub use fugato_state::{Lang, UnknownLang};
 
 pub use calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use clause::clauses;
+pub use condition::condition;
 pub use courtesy::{Courtesy, courtesy};
 pub use date::{DateDirection, DatedText, dates};
 pub use day_reference::{DayMention, DayReference, day_mentions, day_reference};

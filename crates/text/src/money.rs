@@ -339,7 +339,18 @@ impl WrittenRun<'_> {
             let found = near.and_then(|near| near.get(near.rfind(*label)? + label.len()..));
             found.is_some_and(between)
         };
-        labels.iter().any(is_near)
+        // "The budget for Oslo is 600" says of what it is.
+        let lead = self.before.trim_end();
+        let clause = lead
+            .rsplit([',', '，', '.', '。', ';', '；', '!', '\n'])
+            .next();
+        let of_label = clause
+            .and_then(|clause| before_word(clause, &["is", "was", "are", "of", "是", "为"]))
+            .is_some_and(|said| {
+                let plain = !said.contains(|c: char| c.is_ascii_digit());
+                plain && labels.iter().any(|label| said.contains(label))
+            });
+        of_label || labels.iter().any(is_near)
     }
 
     /// Returns true if it has two places, and neither a unit nor the place of a time of day.
@@ -459,6 +470,8 @@ mod tests {
             ("€1,200.50 by train", Some(120_050)),
             ("budget 1200, by train", Some(120_000)),
             ("预算1200 天津", Some(120_000)),
+            ("the budget for Beijing is 6k", Some(600_000)),
+            ("the budget for 3 people is 6k", None),
             ("预算1200元，定金300元", Some(120_000)),
             ("酒店500元，打车500元", Some(50_000)),
             ("酒店500元，打车300元", None),

@@ -110,8 +110,12 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     // Words that changed nothing are answered on the card that is shown again.
     let unclear = matches!(state.runtime_decision, Some(RuntimeDecision::Unclear));
     let unclear = unclear.then(|| {
-        let told = state.aside.as_deref();
-        format!("{}\n", told.unwrap_or_else(|| reply::unclear(state.lang())))
+        let told = state.aside.clone();
+        let told = told.or_else(|| reply::not_a_wish(&state.message, state.lang()));
+        format!(
+            "{}\n",
+            told.unwrap_or_else(|| reply::unclear(state.lang()).to_owned())
+        )
     });
     let (before, after) = (unclear.unwrap_or_default(), later.unwrap_or_default());
     let summary = format!("{before}{}{after}", card.summary);

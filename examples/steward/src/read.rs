@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use fugato::{
     form::Fields,
-    words::{after_word, clauses, currency, dates, has_any_word, is_chinese, is_wanted},
+    words::{
+        after_word, clauses, currency, dates, has_any_word, is_chinese, is_question, is_wanted,
+    },
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -47,6 +49,11 @@ pub struct RuleReader {
     approver: Vec<String>,
     drop: Vec<String>,
     asks: Vec<String>,
+    whether: Vec<String>,
+    wish: Vec<String>,
+    kindly: Vec<String>,
+    goes: Vec<String>,
+    and_also: Vec<String>,
     departs: Vec<String>,
     attached: Vec<String>,
     lead: Vec<String>,
@@ -112,6 +119,9 @@ pub struct Clause {
     /// The confidence that it is this form, from 0 to 1.
     #[serde(default = "sure")]
     pub confidence: f64,
+    /// The parts that look like facts and were not taken up.
+    #[serde(skip)]
+    pub unread: Vec<String>,
 }
 
 /// The extent of an action.
@@ -159,9 +169,10 @@ fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
     let day = |told: &Fields, name: &str| told.get(name)?.as_str()?.parse::<Date>().ok();
     let trip = read(FormKind::Application)?;
     let further = ["end_date", "transport", "estimated_amount"];
-    let is_trip = trip.contains_key("destination")
+    let goes = has_any_word(text, &desk.reader.goes);
+    let is_trip = (trip.contains_key("destination") || !desk.facts.goals(text).is_empty())
         && day(&trip, "start_date").is_some_and(|day| day > base)
-        && further.iter().any(|name| trip.contains_key(*name));
+        && (goes || further.iter().any(|name| trip.contains_key(*name)));
     if is_trip {
         return Some(FormKind::Application);
     }
@@ -175,6 +186,9 @@ fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
 impl RuleReader {
     /// Returns the clauses of a request; none if it is about something else.
     pub fn clauses(&self, desk: &RuleData, text: &str, base: Date) -> Vec<Clause> {
+        let told = desk.told(text, base);
+        let text = self.each_claim(desk, &told, base);
+        let text = text.as_str();
         let is_dated = |kind: &FormKind, part: &str| {
             let form = desk.forms.get(kind);
             form.is_some_and(|form| !dates(part, base, form.toward).dates.is_empty())
@@ -198,15 +212,25 @@ impl RuleReader {
         };
         let kind = |part: &str| {
             let named = self.kind(part, true);
-            named.or_else(|| Some((told_form(desk, part, base)?, SURE)))
+            let told = || Some((told_form(desk, part, base)?, SURE));
+            match named {
+                // What was paid for what is a claim.
+                Some((FormKind::Reimbursement, UNSURE)) => told()
+                    .filter(|(told, _)| *told == FormKind::Reimbursement)
+                    .or(named),
+                named => named.or_else(told),
+            }
         };
         let parts = clauses(text, &self.breaks, kind, goes_on);
         let read = |((kind, confidence), said): (FormGuess, String)| {
             let is_draft = kind != FormKind::Application || has_any_word(&said, &self.draft);
+            let form = desk.forms.get(&kind)?;
+            let fields = desk.facts.read(form, &said, base);
             Some(Clause {
                 form: kind,
                 goal: if is_draft { Goal::Draft } else { Goal::Submit },
-                fields: desk.facts.read(desk.forms.get(&kind)?, &said, base),
+                unread: desk.facts.unread(form, &said, &fields, base),
+                fields,
                 confidence,
             })
         };
@@ -219,6 +243,78 @@ impl RuleReader {
             return vec![];
         }
         clauses
+    }
+
+    /// Returns a text in which each of several claims of one sentence is a sentence of its own, with the
+    /// verb and the currency of the first: "claim 320 for the hotel and 24 for breakfast".
+    fn each_claim(&self, desk: &RuleData, text: &str, base: Date) -> String {
+        let Some(form) = desk.forms.get(&FormKind::Reimbursement) else {
+            return text.to_owned();
+        };
+        let read = |said: &str| desk.facts.read(form, said, base);
+        let is_claim = |told: &Fields| told.contains_key("amount") && told.contains_key("category");
+        // The verb goes with what follows it.
+        let lower = text.to_ascii_lowercase();
+        let claims = self
+            .kind
+            .iter()
+            .find(|it| it.form == FormKind::Reimbursement);
+        let verbs = claims
+            .iter()
+            .flat_map(|kind| kind.begins.iter().chain(&kind.words));
+        let verb = verbs
+            .chain(&self.either)
+            .find(|verb| has_any_word(&lower, &[verb.as_str()]));
+        let claim = if is_chinese(text) { "报销" } else { "claim" };
+        let verb = verb.map_or(claim, String::as_str);
+        let led = |part: &str| {
+            let is_led = has_any_word(part, &[verb]);
+            let gap = if verb.is_ascii() { " " } else { "" };
+            if is_led {
+                part.to_owned()
+            } else {
+                format!("{verb}{gap}{}", part.trim_start())
+            }
+        };
+        for mark in &self.and_also {
+            let mut parts = text.split(mark.as_str());
+            let mut claims: Vec<String> = parts.next().map(str::to_owned).into_iter().collect();
+            for part in parts {
+                let before = claims
+                    .last()
+                    .is_some_and(|last| is_claim(&read(&led(last))));
+                if before && is_claim(&read(&led(part))) {
+                    claims.push(led(part));
+                } else if let Some(last) = claims.last_mut() {
+                    last.push_str(mark);
+                    last.push_str(part);
+                }
+            }
+            if claims.len() > 1 {
+                let first = claims.first().map(|it| read(&led(it))).unwrap_or_default();
+                let code = first
+                    .get("currency")
+                    .and_then(|it| it.as_str())
+                    .unwrap_or_default();
+                let with_currency = |claim: String| {
+                    let told = read(&claim);
+                    if told.contains_key("currency") || code.is_empty() {
+                        return claim;
+                    }
+                    let amount = told
+                        .get("amount")
+                        .map(fugato::form::amount_text)
+                        .unwrap_or_default();
+                    claim.replacen(&amount, &format!("{amount} {code} "), 1)
+                };
+                let claims = claims
+                    .into_iter()
+                    .map(with_currency)
+                    .map(|it| self.each_claim(desk, &it, base));
+                return claims.collect::<Vec<_>>().join("\n");
+            }
+        }
+        text.to_owned()
     }
 
     /// Returns the form that a text names, or whose documents it names.
@@ -254,7 +350,9 @@ impl RuleReader {
             let brief = text.chars().count() <= 3 * SHORT + 4;
             brief && plain && self.form_of(text).is_some()
         };
-        let takes_back = has_any_word(text, &self.take_back) && (is_named || names_form());
+        let is_draft = || plain && has_any_word(text, &self.drafts);
+        let takes_back =
+            has_any_word(text, &self.take_back) && (is_named || names_form() || is_draft());
         if takes_back || has_any_word(text, &self.withdraw) {
             return Some(DocumentQuestion::Withdraw);
         }
@@ -277,8 +375,35 @@ impl RuleReader {
             });
         }
         let finds = || has_any_word(text, &self.find) || self.means_question(text);
-        let lists = has_any_word(text, &self.list) || is_named && finds();
+        let owns = || {
+            let documents = self.kind.iter().flat_map(|kind| &kind.documents);
+            let is_theirs = has_any_word(text, &self.saved)
+                && self.means_whether(text)
+                && self.form_of(text).is_some();
+            let named = is_theirs || has_any_word(text, &documents.collect::<Vec<_>>());
+            self.means_question(text) && named
+        };
+        let lists =
+            has_any_word(text, &self.list) || is_named && finds() || owns() || self.is_name(text);
         lists.then_some(DocumentQuestion::List)
+    }
+
+    /// Returns true if a text asks how something stands.
+    fn means_whether(&self, text: &str) -> bool {
+        let lower = text.trim_start().to_lowercase();
+        let begins = after_word(&lower, &self.whether).is_some();
+        begins || is_chinese(text) && has_any_word(text, &self.whether)
+    }
+
+    /// Returns true if a text is the name of one's documents, and says nothing of them.
+    fn is_name(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        let documents = self.kind.iter().flat_map(|kind| &kind.documents);
+        let without = |text: String, word: &String| text.replace(word.as_str(), " ");
+        let rest = documents.fold(lower.clone(), without);
+        let is_named = rest.len() != lower.len() || rest != lower;
+        let rest = self.saved.iter().fold(rest, without);
+        is_named && !rest.contains(char::is_alphanumeric)
     }
 
     /// Returns what a text does with a document that is saved: hands it in, changes it, or makes
@@ -401,9 +526,28 @@ impl RuleReader {
         has_any_word(text, &self.departs)
     }
 
-    /// Returns true if a text asks something.
+    /// Returns true if a text asks something, and does not ask kindly for something to be done.
     pub(crate) fn means_question(&self, text: &str) -> bool {
-        has_any_word(text, &self.asks)
+        let lower = text.to_lowercase();
+        let wish = self.led(&lower);
+        let is_led =
+            wish.len() < lower.trim_start().len() && after_word(wish, &self.wish).is_some();
+        let is_kind = after_word(lower.trim_start(), &self.kindly).is_some()
+            && has_any_word(&lower, &self.wish);
+        let asks = has_any_word(text, &self.asks);
+        !is_led && (asks || is_question(text) && !is_kind)
+    }
+
+    /// Returns true if a text goes somewhere.
+    pub(crate) fn goes_somewhere(&self, text: &str) -> bool {
+        has_any_word(text, &self.goes)
+    }
+
+    /// Returns true if a text begins as a question.
+    pub(crate) fn begins_question(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        let plain = text.trim_end_matches(|c: char| !c.is_alphanumeric());
+        is_question(plain) || after_word(lower.trim_start(), &self.asks).is_some()
     }
 
     /// Returns true if a text changes what there is, and wants nothing further.
@@ -464,6 +608,15 @@ impl RuleReader {
         (!is_wanted(&unnamed, &claims.words)).then_some(done)
     }
 
+    /// Returns the link of a claim that is named by what it is for, as in 把打车的报销关联到北京出差.
+    fn links(&self, text: &str) -> Option<&Kind> {
+        let lower = text.to_lowercase();
+        let link = self.kind.iter().find(|kind| kind.form == FormKind::Link)?;
+        let is_object =
+            lower.contains("关联到") || after_word(self.led(&lower), &link.words).is_some();
+        (is_object && is_wanted(&lower, &link.words)).then_some(link)
+    }
+
     /// Returns true if a text links a claim to an application.
     pub(crate) fn means_link(&self, text: &str) -> bool {
         let kind = self.kind(text, false);
@@ -476,7 +629,7 @@ impl RuleReader {
         let mut kinds = self.kind.iter();
         let named =
             kinds.find(|kind| is_wanted(text, &kind.words) || self.begins_with(text, &kind.begins));
-        let named = self.done_to_a_claim(text).or(named);
+        let named = self.done_to_a_claim(text).or(self.links(text)).or(named);
         match named.map(|kind| kind.form) {
             Some(FormKind::Application) => {
                 let either =

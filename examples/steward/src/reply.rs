@@ -3,7 +3,7 @@ use fugato::{
     cli::Lang,
     form::{Field, FieldKind, day},
     state::State as _,
-    words::courtesy,
+    words::{ShortAnswer, condition, courtesy, without_code},
 };
 use jiff::civil::Date;
 use serde_json::Value;
@@ -123,6 +123,9 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         if let Some(courtesy) = courtesy(&state.message) {
             return Some(courtesy.reply(lang).to_owned());
         }
+        if let Some(told) = not_a_wish(&state.message, lang) {
+            return Some(told);
+        }
         let told = lang.pick(
             "I can help with trips, drafts, reimbursements, links and attachments, for example: \
              “I need to go to Shanghai by train from 3 to 5 March for a client meeting, budget \
@@ -157,11 +160,16 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         }
         (None, Some(RuntimeDecision::Unclear)) => {
             let asks = asks(desk, state, task, lang);
+            if let Some(told) = not_a_wish(&state.message, lang) {
+                return Some(told);
+            }
+            if let Some(courtesy) = courtesy(&state.message) {
+                return Some(courtesy.reply(lang).to_owned());
+            }
             if desk.reader.means_missing(&state.message) {
                 return Some(asks);
             }
-            let polite = courtesy(&state.message).map(|it| it.reply(lang));
-            format!("{}\n{asks}", polite.unwrap_or_else(|| unclear(lang)))
+            format!("{}\n{asks}", unclear(lang))
         }
         (None, Some(RuntimeDecision::Cancel)) => {
             let told = lang.pick(
@@ -185,6 +193,9 @@ fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String
     });
     let known = known.collect::<Vec<_>>().join(lang.pick(", ", "，"));
     let mut told = format!("{}{}{known}", form.label(lang), lang.pick(": ", "："));
+    if let Some(unread) = not_taken_up(task, lang) {
+        told = format!("{told}\n{unread}");
+    }
     if !task.missing_fields.is_empty() {
         let missing = task.missing_fields.iter();
         let missing =
@@ -194,6 +205,13 @@ fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String
             "{told}\n{}{missing}",
             lang.pick("Still needed: ", "还需要：")
         );
+        if task.missing_fields.iter().any(|name| name == "attachments") {
+            let how = lang.pick(
+                "A file is added with the button of the page, or by its path in the terminal.",
+                "用页面上的按钮，或在终端里输入路径，就能添加附件。",
+            );
+            told = format!("{told}\n{how}");
+        }
     }
     if let Some(later) = later(state) {
         told = format!("{told}\n{later}");
@@ -252,6 +270,55 @@ pub(crate) fn asks_for_change(desk: &RuleData, task: &PlanTask, lang: Lang) -> O
     }
     let asks = lang.pick("What shall be different?", "要改什么？");
     Some(format!("{}\n{asks}", described(desk, document, lang)))
+}
+
+/// Returns what was not taken up of the words about a task, and what to do about it; none if they were
+/// read as a whole.
+pub(crate) fn asks_for_unread(task: &PlanTask, lang: Lang) -> Option<String> {
+    let unread = not_taken_up(task, lang)?;
+    let asks = lang.pick(
+        "Say it in other words, or “continue” to go on without it.",
+        "请换个说法，或者说“继续”，就不带这些内容。",
+    );
+    Some(format!("{unread}\n{asks}"))
+}
+
+/// Returns the parts of the words about a task that were not taken up, as a sentence.
+fn not_taken_up(task: &PlanTask, lang: Lang) -> Option<String> {
+    let unread: Vec<_> = task
+        .unread
+        .iter()
+        .map(|it| lang.pick(format!("“{it}”"), format!("“{it}”")))
+        .collect();
+    (!unread.is_empty()).then(|| {
+        let unread = unread.join(lang.pick(", ", "、"));
+        lang.pick(
+            format!("I did not take up {unread}."),
+            format!("没有采用{unread}。"),
+        )
+    })
+}
+
+/// Returns the answer to words that are no wish for a task: they make a condition, or name a card that
+/// is not open.
+pub(crate) fn not_a_wish(words: &str, lang: Lang) -> Option<String> {
+    if let Some(condition) = condition(words) {
+        return Some(lang.pick(
+            format!("I cannot wait for a condition (“{condition}”), so nothing is done. Say it once it holds."),
+            format!("我没法等条件成立（“{condition}”），所以什么也没做。等成立了再告诉我。"),
+        ));
+    }
+    let code = answered_code(words)?;
+    Some(lang.pick(
+        format!("No card {code} is open, so nothing is agreed to."),
+        format!("没有打开的卡片{code}，所以什么也没有同意。"),
+    ))
+}
+
+/// Returns the code of a card that words answer and say nothing else to.
+fn answered_code(words: &str) -> Option<String> {
+    let (rest, code) = without_code(words);
+    ShortAnswer::of(&rest).and(code)
 }
 
 /// Returns the way in which a claim is handed in: not here.

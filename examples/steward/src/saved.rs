@@ -105,7 +105,7 @@ impl RuleData {
         let of_place = match self.place_in(words) {
             Some(place) => {
                 let place = place.as_str().unwrap_or_default();
-                place == destination
+                self.facts.is_same_place(place, destination)
                     || names(words, destination)
                     || names(text(&document.fields, "reason"), place)
             }

@@ -172,6 +172,25 @@ impl RuleData {
         (!is_own).then_some(asked)
     }
 
+    /// Returns a text without its questions, which fill in nothing. Words that fill in much of a form
+    /// may ask something, too.
+    pub(crate) fn told(&self, text: &str, base: Date) -> String {
+        let reads = |said: &str| {
+            let kinds = [FormKind::Application, FormKind::Reimbursement];
+            let forms = kinds.iter().filter_map(|kind| self.forms.get(kind));
+            let read = forms.map(|form| self.facts.read(form, said, base).len());
+            read.max().unwrap_or(0)
+        };
+        let is_told = |said: &&str| {
+            let asks = self.reader.means_question(said);
+            !asks || !self.reader.begins_question(said) && reads(said) >= FILLED
+        };
+        let marks = ['?', '？', '!', '！', '。', '\n'];
+        let sentences = text.split_inclusive(marks);
+        let sentences = sentences.flat_map(|said| said.split_inclusive(". "));
+        sentences.filter(is_told).collect()
+    }
+
     /// Returns the schema of the fields of a form, if there is one.
     fn schema(&self, kind: Option<FormKind>) -> Value {
         let form = kind.and_then(|kind| self.forms.get(&kind));

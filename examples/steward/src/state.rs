@@ -143,6 +143,9 @@ pub enum RuntimeDecision {
         /// The form of the task, if that was open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<FormKind>,
+        /// The parts of them that look like facts and were not taken up.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unread: Vec<String>,
     },
     /// Go on with what is proposed.
     Confirm,

@@ -105,7 +105,7 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
         against.extend(refused(documents, kind, &task.fields, lang));
     }
     if against.is_empty() {
-        return Flow::Pass;
+        return reply::asks_for_unread(task, lang).map_or(Flow::Pass, |why| Flow::Confirm { why });
     }
     let why = reply::joined(&against, lang);
     Flow::Block { why }

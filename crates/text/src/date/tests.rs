@@ -203,6 +203,8 @@ fn a_day_that_can_be_meant_in_two_ways_is_not_read() {
         "next month",
         "the 31st of this month",
         "the 6th to the 3rd of next month",
+        "from 10 to 8 April",
+        "from the 10th until the 8th of April",
         "随后天气",
         "20第3天",
     ] {

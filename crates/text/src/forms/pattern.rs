@@ -14,6 +14,12 @@ impl Pattern {
         Some(self.0.captures(text)?.get(1)?.as_str())
     }
 
+    /// Returns the first group of every match in a text, with its position.
+    pub(crate) fn firsts<'t>(&self, text: &'t str) -> impl Iterator<Item = (usize, &'t str)> {
+        let found = self.0.captures_iter(text).filter_map(|found| found.get(1));
+        found.map(|group| (group.start(), group.as_str()))
+    }
+
     /// Returns the matches in a text.
     pub(crate) fn all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         self.0.find_iter(text).map(|found| found.as_str())

@@ -2,8 +2,11 @@
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use super::{Field, FieldKind, Fields, Form, Forms, Pattern, TextRules, value::amount_value};
-use crate::{DatedText, dates, money_in, priced_in};
+use super::{
+    Field, FieldKind, Fields, Form, Forms, Pattern, TextRules,
+    value::{amount_value, cents},
+};
+use crate::{DatedText, dates, money, money_in, priced_in};
 
 /// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
 /// ones are left out.
@@ -55,7 +58,7 @@ impl FormReader {
         let unnamed = self.unnamed(text);
         let mut dated = dates(&unnamed, base, form.toward);
         // Which of them is meant is asked.
-        if dated.contradicts_itself() {
+        if dated.contradicts_itself() || ends_early(form, &dated.dates) {
             dated.dates.clear();
         }
         let said = ReducedText {
@@ -76,6 +79,49 @@ impl FormReader {
             read.extend(value.map(|value| (field.name.clone(), value)));
         }
         read
+    }
+
+    /// Returns the parts of a text that look like facts of a form and were not taken up: numbers that
+    /// are in none of the fields that were read, days that the form has no field for or that end before
+    /// they begin, and places where it goes to several.
+    pub fn unread<N>(&self, form: &Form<N>, text: &str, read: &Fields, base: Date) -> Vec<String> {
+        let unnamed = self.unnamed(text);
+        let dated = dates(&unnamed, base, form.toward);
+        let fields = |kind: FieldKind| form.fields.iter().filter(move |it| it.kind == kind);
+        let of_kind = |kind| fields(kind).filter_map(|field| read.get(&field.name));
+        let amount = of_kind(FieldKind::Amount).next().and_then(cents);
+        let is_told = |part: &str| {
+            let mut told = of_kind(FieldKind::Text).filter_map(Value::as_str);
+            told.any(|told| told.contains(part))
+        };
+        let mut unread = numbers(&dated.rest, amount);
+        unread.retain(|part| !is_told(part));
+        let days = fields(FieldKind::Day).count();
+        let lost = if ends_early(form, &dated.dates) {
+            0
+        } else {
+            days.max(2)
+        };
+        unread.extend(dated.dates.iter().skip(lost).map(Date::to_string));
+        let goals = self.rules.places.goals(&dated.rest);
+        if goals.len() > 1 && fields(FieldKind::Place).next().is_some() {
+            unread.extend(goals);
+        }
+        unread
+    }
+
+    /// Returns the places to which a text goes, each once; the way back is none.
+    pub fn goals(&self, text: &str) -> Vec<String> {
+        self.rules.places.goals(&self.unnamed(text))
+    }
+
+    /// Returns true if two names are those of one place, be it in two languages.
+    pub fn is_same_place(&self, one: &str, other: &str) -> bool {
+        let known = self.rules.places.known.iter();
+        let mut names = known.map(|place| [place.zh.as_str(), place.en.as_str()]);
+        let is_in =
+            |names: &[&str; 2], it: &str| names.iter().any(|name| name.eq_ignore_ascii_case(it));
+        one == other || names.any(|names| is_in(&names, one) && is_in(&names, other))
     }
 
     /// Returns a text without facts of other fields; `None` if nothing is left.
@@ -155,6 +201,67 @@ impl FormReader {
             None => self.cleaned(found),
         }
     }
+}
+
+/// Returns true if a period ends before it begins: neither of its days is meant.
+fn ends_early<N>(form: &Form<N>, days: &[Date]) -> bool {
+    let mut named = form.fields.iter().filter(|it| it.kind == FieldKind::Day);
+    let first = named.position(|it| {
+        form.fields
+            .iter()
+            .any(|last| last.not_before.as_deref() == Some(&it.name))
+    });
+    let period = first.and_then(|first| days.get(first..first + 2));
+    period.is_some_and(|period| !period.is_sorted())
+}
+
+/// Returns the numbers in a text that are not this amount, each with the words after it. Those in names
+/// and times of day are none.
+fn numbers(text: &str, amount: Option<i64>) -> Vec<String> {
+    const LONGEST: usize = 30;
+    const SHOWN: usize = 24;
+    let is_digit = |c: char| c.is_ascii_digit();
+    let (mut found, mut at) = (vec![], 0);
+    while let Some(from) = text.get(at..).and_then(|rest| rest.find(is_digit)) {
+        let (before, here) = text.split_at(at + from);
+        let joins = |c: char| is_digit(c) || ".,'/:-–".contains(c);
+        let behind = here.trim_start_matches(joins);
+        let run = here.get(..here.len() - behind.len()).unwrap_or(here);
+        let run = run.trim_end_matches(|c: char| !is_digit(c));
+        let ends = here.char_indices().map(|(at, c)| at + c.len_utf8());
+        let ends: Vec<_> = ends.take(LONGEST).filter(|end| *end >= run.len()).collect();
+        let prefix = |end: &usize| here.get(..*end).unwrap_or_default();
+        let taken = ends
+            .iter()
+            .rev()
+            .find(|end| amount.is_some() && money(prefix(end)) == amount);
+        let in_name = before.ends_with(|c: char| c.is_alphabetic() && c.is_ascii());
+        let is_time = run.contains(':');
+        if let Some(taken) = taken {
+            at = before.len() + taken;
+            continue;
+        }
+        at = before.len() + run.len().max(1);
+        if in_name || is_time {
+            continue;
+        }
+        let sign = before
+            .chars()
+            .next_back()
+            .filter(|c| "-−£€$¥￥".contains(*c));
+        let said = here
+            .split([',', '，', '。', ';', '；', '、', '!', '\n'])
+            .next();
+        let said = said.filter(|said| said.len() >= run.len()).unwrap_or(run);
+        let said: String = sign.into_iter().chain(said.chars().take(SHOWN)).collect();
+        found.push(said.trim_end_matches([' ', '.']).to_owned());
+        // What stands beside it is shown with it.
+        at = at.max(before.len() + said.len().min(here.len()));
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+    }
+    found
 }
 
 /// A text, in versions with more and more left out.

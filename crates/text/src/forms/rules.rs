@@ -56,36 +56,93 @@ pub struct PlaceName {
 }
 
 impl Places {
-    /// Returns the place that is meant: the one after such a word, or else the first one.
+    /// Returns the place that is meant: the one after such a word, or else the first one. Where a text
+    /// goes to several places none is meant.
     pub(crate) fn read(&self, text: &str) -> Option<String> {
-        let lower = text.to_lowercase();
-        let names = self.known.iter().flat_map(|place| [&place.zh, &place.en]);
-        let found = names.flat_map(|name| {
-            let word = name.to_lowercase();
-            let places: Vec<_> = lower.match_indices(&word).map(|(at, _)| at).collect();
-            let end = word.len();
-            let whole = |at: &usize| {
-                let before = lower.get(..*at).unwrap_or_default();
-                let after = lower.get(*at + end..).unwrap_or_default();
-                let letter = |c: char| c.is_ascii_alphabetic();
-                !word.is_ascii() || !before.ends_with(letter) && !after.starts_with(letter)
-            };
-            let places: Vec<_> = places.into_iter().filter(whole).collect();
-            places.into_iter().map(move |at| (at, name))
-        });
-        let found = found.filter(|(at, _)| !is_denied(lower.get(..*at).unwrap_or_default()));
+        let goals = self.goals(text);
+        match goals.as_slice() {
+            [] => self.named(text),
+            [goal] => Some(goal.clone()),
+            _ => None,
+        }
+    }
+
+    /// Returns the place that a text names without going there: the first one.
+    fn named(&self, text: &str) -> Option<String> {
+        let lower = text.to_ascii_lowercase();
+        let first = self.known_in(&lower).into_iter().min_by_key(|(at, _)| *at);
+        first.map(|(_, name)| name.to_owned())
+    }
+
+    /// Returns the places to which a text goes, each once. The way back is none.
+    pub(crate) fn goals(&self, text: &str) -> Vec<String> {
+        const BACK: [&str; 6] = ["back", "return", "returning", "home", "回", "返"];
+        const GOING: [&str; 10] = [
+            "then", "and", "go", "going", "fly", "flying", "travel", "on", "trip", "flight",
+        ];
+        // Lower case by ASCII keeps the byte positions.
+        let lower = text.to_ascii_lowercase();
+        let is_back = |at: usize| {
+            let before = tail(lower.get(..at).unwrap_or_default()).trim_end();
+            let before = before_word(before, &["to", "in", "到", "去"]).unwrap_or(before);
+            before_word(before.trim_end(), &BACK).is_some()
+        };
         let goes = |at: usize| {
             let before = lower.get(..at).unwrap_or_default();
             self.toward.iter().any(|word| before.ends_with(word))
         };
-        if let Some((_, name)) = found.min_by_key(|(at, _)| (!goes(*at), *at)) {
-            return Some(name.clone());
+        let known = self.known_in(&lower).into_iter();
+        let known = known.filter(|(at, _)| goes(*at) && !is_back(*at));
+        let mut found: Vec<_> = known.collect();
+        // Beside a city who is talked to is no place.
+        let is_alone = found.is_empty();
+        let is_goal = |at: usize, name: &str| {
+            let before = lower.get(..at).unwrap_or_default();
+            let lead = tail(before).trim_end();
+            let lead = before_word(lead, &["to"]).map_or(lead, str::trim_end);
+            // 到周五 and "to Friday" are days, also where it is open which.
+            let is_day = !day_mentions(&name.to_ascii_lowercase()).is_empty();
+            let travels = is_alone || !name.is_ascii() || before_word(lead, &GOING).is_some();
+            !is_day && travels && !is_denied(before) && !is_back(at)
+        };
+        for (at, name) in self.elsewhere.iter().flat_map(|it| it.firsts(text)) {
+            let end = at + name.len();
+            let is_known = found
+                .iter()
+                .any(|(from, known)| *from < end && at < from + known.len());
+            if !is_known && is_goal(at, name) {
+                found.push((at, name));
+            }
         }
-        let mut elsewhere = self.elsewhere.iter();
-        let found = elsewhere.find_map(|pattern| pattern.first(text))?;
-        // 到周五 and "to Friday" are days, also where it is open which.
-        let is_day = !day_mentions(&found.to_lowercase()).is_empty();
-        (!is_day).then(|| found.to_owned())
+        found.sort_unstable();
+        let mut goals: Vec<String> = vec![];
+        for (_, name) in found {
+            if !goals.iter().any(|goal| goal == name) {
+                goals.push(name.to_owned());
+            }
+        }
+        goals
+    }
+
+    /// Returns the known places in a text in lower case that nothing denies, with their positions.
+    fn known_in<'t>(&'t self, lower: &'t str) -> Vec<(usize, &'t str)> {
+        let names = self.known.iter().flat_map(|place| [&place.zh, &place.en]);
+        let found = names.flat_map(|name| {
+            let word = name.to_lowercase();
+            let end = word.len();
+            let places: Vec<_> = lower.match_indices(&word).map(|(at, _)| at).collect();
+            let is_ascii = word.is_ascii();
+            let whole = move |at: &usize| {
+                let before = lower.get(..*at).unwrap_or_default();
+                let after = lower.get(*at + end..).unwrap_or_default();
+                let letter = |c: char| c.is_ascii_alphabetic();
+                !is_ascii || !before.ends_with(letter) && !after.starts_with(letter)
+            };
+            let places = places.into_iter().filter(whole);
+            places.map(move |at| (at, name.as_str()))
+        });
+        let is_meant = |at: usize| !is_denied(lower.get(..at).unwrap_or_default());
+        found.filter(|(at, _)| is_meant(*at)).collect()
     }
 }
 

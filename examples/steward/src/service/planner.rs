@@ -5,7 +5,7 @@ use fugato::{
     agent::decision::Judge,
     form::Fields,
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
-    state::say,
+    state::{Lang, say},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use crate::{
     form::FormKind,
     ledger::Document,
     read::{Clause, DocumentQuestion, Goal},
+    reply::not_a_wish,
     state::{Intent, PlanTask, WorkStatus},
 };
 
@@ -81,6 +82,9 @@ impl Judge for RequestPlanner {
 
     fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, RejectedAnswer> {
         let called = PlannedArguments::deserialize(arguments)?;
+        if not_a_wish(&at.message, Lang::En).is_some() {
+            return Ok(Intent::off_topic());
+        }
         if let Some(asked) = self.0.document_question(&at.message) {
             return Ok(about_documents(&self.0, at, asked));
         }
@@ -105,6 +109,9 @@ impl Judge for RequestPlanner {
 
     fn rules(&self, at: &Situation) -> Intent {
         let desk = &self.0;
+        if not_a_wish(&at.message, Lang::En).is_some() {
+            return Intent::off_topic();
+        }
         if let Some(asked) = desk.document_question(&at.message) {
             return about_documents(desk, at, asked);
         }
@@ -185,6 +192,7 @@ fn task(desk: &RuleData, situation: &Situation, nth: usize, said: Clause) -> Pla
             _ => Goal::Draft,
         },
         confidence: said.confidence.clamp(0.0, 1.0),
+        unread: said.unread,
         ..task_of(situation, nth, said.form, fields)
     }
 }
@@ -201,6 +209,7 @@ fn task_of(situation: &Situation, nth: usize, form: FormKind, fields: Fields) ->
         missing_fields: vec![],
         document: None,
         about: None,
+        unread: vec![],
         action_steps: vec![],
     }
 }

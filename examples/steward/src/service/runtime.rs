@@ -3,18 +3,20 @@ use std::sync::Arc;
 
 use fugato::{
     agent::decision::Judge,
-    form::{Fields, strings},
+    form::{FieldKind, Fields, Form, amount_value, strings},
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
-    state::say,
-    words::ShortAnswer,
+    state::{Lang, say},
+    words::{ShortAnswer, money},
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::{RuleData, Situation};
 use crate::{
+    form::FormKind,
     ledger::Document,
     read::{DocumentQuestion, UNSURE, document_ids},
+    reply::not_a_wish,
     state::{PlanTask, RuntimeDecision},
 };
 
@@ -37,6 +39,9 @@ impl NextStepJudge {
         let Some(task) = at.plan.current() else {
             return Some(RuntimeDecision::NewRequest);
         };
+        if not_a_wish(words, Lang::En).is_some() {
+            return Some(RuntimeDecision::Unclear);
+        }
         if desk.reader.means_next(words) {
             return Some(RuntimeDecision::Next);
         }
@@ -75,10 +80,15 @@ impl NextStepJudge {
             return Some(RuntimeDecision::Supplement {
                 fields: Fields::new(),
                 form: Some(form),
+                unread: vec![],
             });
         }
         if let Some(fields) = changed(desk, at, task) {
-            return Some(RuntimeDecision::Supplement { fields, form: None });
+            return Some(RuntimeDecision::Supplement {
+                fields,
+                form: None,
+                unread: vec![],
+            });
         }
         if is_further(desk, at, task) {
             return Some(RuntimeDecision::NewRequest);
@@ -108,7 +118,10 @@ pub(super) fn means_task(desk: &RuleData, words: &str, task: &PlanTask) -> bool 
     let place = desk.place_in(words);
     document_ids(words).is_empty()
         && form.is_none_or(|form| form == task.form)
-        && place.is_none_or(|place| task.fields.get("destination") == Some(&place))
+        && place.is_none_or(|place| {
+            let known = task.fields.get("destination");
+            known.is_some_and(|known| is_same_place(desk, known, &place))
+        })
 }
 
 fn is_complete(desk: &RuleData, task: &PlanTask) -> bool {
@@ -123,13 +136,25 @@ fn is_further(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
     let further = desk.reader.means_further(words);
     let changes = !further && desk.reader.means_change(words);
     let is_complete = is_complete(desk, task);
+    let form = desk.forms.get(&task.form);
+    let told = desk.told(words, at.base());
+    let read = form.map(|form| desk.facts.read(form, &told, at.base()));
+    let read = read.unwrap_or_default();
+    let elsewhere = read
+        .get("destination")
+        .zip(task.fields.get("destination"))
+        .is_some_and(|(goal, known)| !is_same_place(desk, goal, known));
+    if elsewhere && !changes && (read.len() > FEW || desk.reader.goes_somewhere(&told)) {
+        return true;
+    }
     let mut asks = desk.reader.clauses(desk, words, at.base()).into_iter();
     asks.any(|clause| {
         if clause.confidence > UNSURE && clause.form != task.form {
             return true;
         }
         let differs = |(name, value): &(&String, &Value)| {
-            task.fields.get(*name).is_some_and(|known| known != *value)
+            let is_same = |known| known == *value || is_same_place(desk, known, value);
+            task.fields.get(*name).is_some_and(|known| !is_same(known))
         };
         let differing = clause.fields.iter().filter(differs).count();
         // Who goes somewhere else, and changes nothing, wants another trip.
@@ -145,6 +170,11 @@ fn is_further(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
             || !changes && differing > most
             || is_complete && further && !clause.fields.is_empty()
     })
+}
+
+fn is_same_place(desk: &RuleData, one: &Value, other: &Value) -> bool {
+    let names = one.as_str().zip(other.as_str());
+    names.is_some_and(|(one, other)| desk.facts.is_same_place(one, other))
 }
 
 /// Returns true if files came with the words that the task does not have.
@@ -170,11 +200,19 @@ fn join_files(fields: &mut Fields, task: &PlanTask) {
 fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<RuntimeDecision> {
     let form = desk.forms.get(&task.form)?;
     let mut fields = at.given(desk, task.form);
-    let mut said = desk.facts.read(form, &at.message, at.base());
+    let told = desk.told(&at.message, at.base());
+    let mut said = desk.facts.read(form, &told, at.base());
+    let mut unread = desk.facts.unread(form, &told, &said, at.base());
     // A reason is cut out of any words, also of a question.
     let asks = desk.reader.means_question(&at.message);
     if asks && said.keys().all(|name| name == "reason") {
         said.clear();
+    }
+    // The same place in another language is no news.
+    if let Some((goal, known)) = said.get("destination").zip(task.fields.get("destination"))
+        && is_same_place(desk, goal, known)
+    {
+        said.insert("destination".into(), known.clone());
     }
     fields.extend(at.real(said));
     join_files(&mut fields, task);
@@ -194,11 +232,28 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     {
         fields.insert("currency".into(), code.into());
     }
+    // A number alone answers what was asked.
+    if fields.is_empty()
+        && let Some(name) = missing.iter().find(|name| is_amount(form, name))
+        && let Some(cents) = money(at.message.trim_end_matches(['.', '。']))
+    {
+        fields.insert(name.clone(), amount_value(cents));
+        unread.clear();
+    }
     if fields.is_empty() && !asks && missing == ["reason"] && at.message.chars().count() <= SHORT {
         let reason = desk.facts.cleaned(&at.message)?;
         fields.insert("reason".into(), reason.into());
     }
-    (!fields.is_empty()).then_some(RuntimeDecision::Supplement { fields, form: None })
+    (!fields.is_empty()).then_some(RuntimeDecision::Supplement {
+        fields,
+        form: None,
+        unread,
+    })
+}
+
+fn is_amount(form: &Form<FormKind>, name: &str) -> bool {
+    form.field(name)
+        .is_some_and(|field| field.kind == FieldKind::Amount)
 }
 
 const DECISIONS: [&str; 6] = [
@@ -243,7 +298,7 @@ impl Judge for NextStepJudge {
         let Some(task) = at.plan.current() else {
             return Ok(RuntimeDecision::NewRequest);
         };
-        let RuntimeDecision::Supplement { fields, form } = called else {
+        let RuntimeDecision::Supplement { fields, form, .. } = called else {
             return Ok(called);
         };
         let kind = form.unwrap_or(task.form);
@@ -256,7 +311,11 @@ impl Judge for NextStepJudge {
             );
             return Err(RejectedAnswer::at("/fields", why));
         }
-        Ok(RuntimeDecision::Supplement { fields, form })
+        Ok(RuntimeDecision::Supplement {
+            fields,
+            form,
+            unread: vec![],
+        })
     }
 
     fn rules(&self, at: &Situation) -> RuntimeDecision {

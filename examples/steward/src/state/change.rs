@@ -317,15 +317,26 @@ fn decided(state: &mut Steward, decision: RuntimeDecision) {
         declined(state);
     }
     match (&decision, state.steward_state.current_mut()) {
-        (RuntimeDecision::Supplement { fields, form }, Some(task)) => {
+        (
+            RuntimeDecision::Supplement {
+                fields,
+                form,
+                unread,
+            },
+            Some(task),
+        ) => {
             supplement(task, fields, *form);
+            task.unread.clone_from(unread);
             // The new fields invalidate the proposed action.
             (state.approval, state.actions) = (None, Actions::default());
         }
         (RuntimeDecision::Cancel, Some(task)) => task.status = WorkStatus::Closed,
         (RuntimeDecision::Next, Some(_)) => state.steward_state.turn(),
         // "Go on" as an answer to the question for the form confirms the proposed form.
-        (RuntimeDecision::Confirm, Some(task)) => task.confidence = 1.0,
+        (RuntimeDecision::Confirm, Some(task)) => {
+            task.confidence = 1.0;
+            task.unread.clear();
+        }
         _ => {}
     }
     state.runtime_decision = Some(decision);

@@ -39,6 +39,10 @@ pub struct PlanTask {
     /// The document that it withdraws, restores or changes, as it was when this was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<Document>,
+    /// The parts of the words that look like facts and were not taken up: the person is told of them
+    /// before a card is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// The steps that carry it out.
     #[serde(default)]
     pub action_steps: Vec<ActionStep>,
