@@ -74,7 +74,9 @@ pub fn intent_of(agent: &AgentState) -> Intent {
 /// Returns true if words tell a time, and nothing else that could be meant: "tomorrow at 8, please".
 fn is_only_time(turn: &TurnState, text: &str) -> bool {
     const TASK: &str = "x";
-    const PARTS: [&str; 7] = ["早上", "上午", "中午", "下午", "傍晚", "晚上", "凌晨"];
+    // Parts of a day, and of a week, that the day and the hour make plain anyway.
+    const PARTS: &str = "早上午中下傍晚凌晨下这本个周星期礼拜";
+    const LEADS: [&str; 7] = ["next", "this", "the", "coming", "on", "in", "by"];
     let marks = |c: char| c.is_whitespace() || ".,!?。，！？".contains(c);
     let beside = [
         "please",
@@ -103,8 +105,9 @@ fn is_only_time(turn: &TurnState, text: &str) -> bool {
     told.any(|said| {
         let said = format!("{TASK} {said}");
         let left = untimed(&said, &began(turn)).strip_prefix(TASK);
-        // A part of the day that the hour makes plain anyway may be left.
-        left.is_some_and(|left| left.is_empty() || PARTS.contains(&left.trim()))
+        let is_plain =
+            |word: &str| LEADS.contains(&word) || word.chars().all(|c| PARTS.contains(c));
+        left.is_some_and(|left| left.to_lowercase().split_whitespace().all(is_plain))
     })
 }
 

@@ -1011,6 +1011,20 @@ fn trn_8_words_that_only_name_a_time_answer_a_reminder_and_others_do_not() {
     // A sentence with a time in it is none of the time alone.
     let told = card("rmeind me at 10 to sleep");
     assert_lacks(&told, "call Eve");
+    for (wish, time, at) in [
+        ("remind me to call the bank", "next Monday at 8", "08:00:00"),
+        (
+            "remind me about the exam",
+            "on Tuesday, 9:30 please",
+            "09:30:00",
+        ),
+        ("提醒我交房租", "下周一早上8点", "08:00:00"),
+    ] {
+        card(wish);
+        let asked = card(time);
+        assert_contains(&asked, at);
+        card(&format!("no {}", code(&asked)));
+    }
     let noon = card("下周五中午提醒我交房租");
     assert_contains(&noon, ["12:00:00", "交房租"]);
 }
