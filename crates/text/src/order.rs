@@ -5,7 +5,7 @@ mod price;
 use crate::{
     Amount,
     money::{CURRENCIES, UNITS, ungrouped},
-    word::after_word,
+    word::{after_word, before_word},
 };
 use price::{PriceBound, bound};
 
@@ -20,6 +20,9 @@ pub struct OrderTerms {
     pub is_unclear: bool,
     /// True if a word announces a price that was not read: only a price makes that clear.
     pub lacks_price: bool,
+    /// The amount of money that is to be spent, or that what is sold is to be worth, in place of a
+    /// quantity. The terms are unclear then, until a quantity is named.
+    pub value: Option<Amount>,
 }
 
 /// The meaning of a price limit.
@@ -42,6 +45,12 @@ impl OrderTerms {
             ..Self::default()
         };
         let (mut found, mut counts) = (Self::default(), false);
+        if let [number] = &*numbers
+            && number.is_value(&lower)
+        {
+            let value = number.value;
+            return Self { value, ..unclear };
+        }
         for number in &numbers {
             let bound =
                 bound(number.before).or_else(|| number.is_offer().then_some(PriceBound::This));
@@ -83,6 +92,7 @@ impl OrderTerms {
                     && later.quantity.is_none()
                     && !(self.lacks_price && self.quantity.is_some()),
             lacks_price,
+            value: self.value.filter(|_| later.quantity.is_none()),
         }
     }
 }
@@ -100,6 +110,37 @@ struct Number<'a> {
 impl Number<'_> {
     fn is_money(&self) -> bool {
         self.after_money().is_some() || self.before.trim_end().ends_with(['$', '¥', '€', '£'])
+    }
+
+    /// Returns true if it is the only number of an order, and the worth of it: "$300 of bitcoin",
+    /// "for 500 dollars", "spend 200 on ETH", 花1000块.
+    fn is_value(&self, text: &str) -> bool {
+        const SPEND: [&str; 9] = [
+            "worth", "spend", "invest", "spending", "花", "花掉", "投", "投入", "花了",
+        ];
+        const MONEY: [&str; 4] = ["用", "拿", "with", "for"];
+        let (before, after) = (self.before, self.after_money().unwrap_or(self.after));
+        let before = before.trim_end().trim_end_matches(['$', '¥', '€', '£']);
+        let before = before_word(before, &price::ABOUT)
+            .unwrap_or(before)
+            .trim_end();
+        let is_worth = after_word(
+            after.trim_start().trim_start_matches('\''),
+            &["worth", "of worth"],
+        )
+        .is_some();
+        let has_money = self.is_money();
+        let of = after_word(after.trim_start(), &["of", "的", "in", "on"]).is_some();
+        let spends = before_word(before, &SPEND).is_some();
+        let pays = has_money && before_word(before, &MONEY).is_some();
+        is_worth
+            || spends
+            || pays
+            || has_money
+                && of
+                && bound(self.before).is_none()
+                && !self.is_offer()
+                && !text.contains("价")
     }
 
     /// Returns the text after the currency behind it, if there is one.
@@ -330,6 +371,38 @@ mod tests {
             assert_eq!(read_as(text, Limit::Least), None, "{text}");
         }
         assert_eq!(read_as("buy 0.5 BTC above 70000", Limit::Most), None);
+    }
+
+    #[test]
+    fn money_is_no_quantity() {
+        for (text, value) in [
+            ("buy 2k worth of ETH", "2000"),
+            ("buy 5 dollars worth of ETH", "5"),
+            ("buy ETH worth about 300 USDT", "300"),
+            ("spend 200 on ETH", "200"),
+            ("spend about $1,500 on bitcoin", "1500"),
+            ("buy bitcoin for 500 dollars", "500"),
+            ("buy $300 of bitcoin", "300"),
+            ("sell 500 USDT of BTC", "500"),
+            ("花1000块买以太坊", "1000"),
+            ("用200刀买比特币", "200"),
+            ("卖1000块的比特币", "1000"),
+        ] {
+            let terms = OrderTerms::of(text, Limit::Most);
+            let found = terms.value.map(|it| it.to_string());
+            assert_eq!(found.as_deref(), Some(value), "{text}");
+            assert!(terms.is_unclear, "{text}");
+            let then = terms.then(OrderTerms::of("0.1", Limit::Most));
+            assert!(!then.is_unclear && then.value.is_none(), "{text}");
+        }
+        for text in [
+            "buy 0.5 BTC for 500 dollars",
+            "buy 2 ETH",
+            "buy ETH at $3000",
+            "3000块挂单买",
+        ] {
+            assert_eq!(OrderTerms::of(text, Limit::Most).value, None, "{text}");
+        }
     }
 
     #[test]

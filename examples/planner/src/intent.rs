@@ -7,8 +7,9 @@ use std::{
 
 use fugato::agent::memory::to_recall;
 use fugato::words::{
-    OrderTerms, clauses, has_any_word, is_negated, is_question, mentioned, named, normalize,
-    number_after, numerals, respell, strip_phrase,
+    DayReference, OrderTerms, RestrictionKind, TimeReference, clauses, day_mentions, has_any_word,
+    is_negated, is_question, mentioned, named, normalize, number_after, numerals, respell,
+    restriction,
 };
 use serde::Deserialize;
 
@@ -30,8 +31,10 @@ pub enum UserWish {
     Order(Side, OrderTerms),
     /// To give an order up, with its number.
     Cancellation(Option<i64>),
-    /// An order that is to wait for something.
+    /// Something that is to be done later, or on a condition.
     Later,
+    /// Something that is limited by these words, which are not understood.
+    Unclear(String),
     /// Something that this desk does not do.
     Beyond,
 }
@@ -40,7 +43,7 @@ impl UserWish {
     /// Returns the tool that fulfils it.
     pub fn tool(&self) -> Option<&'static str> {
         match self {
-            Self::Told | Self::Later | Self::Beyond => None,
+            Self::Told | Self::Later | Self::Unclear(_) | Self::Beyond => None,
             Self::Trader(_) => Some("create_trader"),
             Self::Removal(_) => Some("delete_trader"),
             Self::Order(..) => Some("place_order"),
@@ -74,7 +77,9 @@ struct Words {
     again: Vec<String>,
     correct: Vec<String>,
     kept: Vec<String>,
-    forget: Vec<String>,
+    afford: Vec<String>,
+    changes_mind: Vec<String>,
+    around_order: Vec<String>,
     status: Vec<String>,
     greeting: Vec<String>,
     assets: BTreeMap<String, Vec<String>>,
@@ -99,7 +104,9 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
         topics.insert(Topic::Prices);
     }
     if asks && !assets(message).is_empty() {
-        if says(message, &WORDS.have) {
+        if says(message, &WORDS.afford) {
+            topics.extend([Topic::Balances, Topic::Prices]);
+        } else if says(message, &WORDS.have) {
             topics.insert(Topic::Balances);
         } else if topics.contains(&Topic::Prices) && !says(message, &WORDS.balance) {
             // 多少钱 asks for a price, and not for money.
@@ -258,14 +265,6 @@ pub fn greets(message: &str) -> bool {
     says(message, &WORDS.greeting)
 }
 
-/// Returns what a message wants forgotten.
-pub fn to_forget(message: &str) -> Option<&str> {
-    let openings: Vec<&str> = WORDS.forget.iter().map(String::as_str).collect();
-    let rest = strip_phrase(message.trim(), &openings)?;
-    let rest = rest.trim_matches(|c: char| c.is_whitespace() || ".。!！:：".contains(c));
-    (!rest.is_empty()).then_some(rest)
-}
-
 /// Returns true if a message asks for another order like the last one.
 pub fn wants_more(message: &str) -> bool {
     says(message, &WORDS.again)
@@ -287,6 +286,12 @@ pub fn corrects(message: &str) -> bool {
     says(message, &WORDS.correct) && !is_question(message)
 }
 
+/// Returns the side of the order that a question is about: that of what it asks to afford is to buy.
+pub fn asked_side(message: &str) -> Option<Side> {
+    let buys = || says(message, &WORDS.afford).then_some(Side::Buy);
+    side(message).or_else(buys)
+}
+
 /// Returns the side that a message names, if it is only one.
 pub fn side(message: &str) -> Option<Side> {
     match (says(message, &WORDS.buy), says(message, &WORDS.sell)) {
@@ -301,6 +306,15 @@ pub fn trades_not(message: &str) -> bool {
     is_negated(message, &WORDS.buy) || is_negated(message, &WORDS.sell)
 }
 
+/// Returns true if a message only takes an order back that was not complete: "I'd rather not buy any",
+/// 我改主意了，不买了.
+pub fn takes_back(message: &str) -> bool {
+    let changes = says(message, &WORDS.changes_mind) && side(message).is_none();
+    let whole = terms(message, Side::Buy);
+    let is_new = whole.quantity.is_some() || is_question(message);
+    !is_new && (changes || trades_not(message))
+}
+
 /// Returns true if a message is about buying or selling.
 pub fn trades(message: &str) -> bool {
     says(message, &WORDS.buy) || says(message, &WORDS.sell)
@@ -309,7 +323,11 @@ pub fn trades(message: &str) -> bool {
 /// Returns the terms of an order on this side; numbers may be in words, and one directly before the
 /// verb is a price: 70000卖0.1个.
 pub fn terms(message: &str, side: Side) -> OrderTerms {
-    let plain = numerals(message);
+    let mut plain = numerals(message);
+    if says(message, &WORDS.afford) {
+        // Money for 2 BTC, and no price of 2.
+        plain = plain.replace(" for ", " ");
+    }
     let verb = plain.find(['买', '卖']);
     let before = verb.and_then(|at| plain.get(..at)).unwrap_or_default();
     let digits = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -391,14 +409,19 @@ fn with_verbs(message: &str) -> String {
             format!("{first}{}", rest.collect::<String>())
         })
     };
-    let ways = [" and ", "和", "、"].into_iter().find_map(joined);
+    let ways = [" and ", "和", "、", ", ", "，"]
+        .into_iter()
+        .find_map(joined);
     ways.unwrap_or_else(|| message.to_owned())
 }
 
 /// Returns the wishes of a message, each with the part of it that says so: several if each part is
 /// a whole order, else one.
 pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
-    const BREAKS: [&str; 10] = [
+    const BREAKS: [&str; 13] = [
+        "再",
+        "然后",
+        "同时",
         "和",
         "、",
         " and then ",
@@ -417,12 +440,17 @@ pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
     let parts: Vec<_> = parts.collect();
     let is_whole = |(wish, part): &(UserWish, String)| match wish {
         UserWish::Order(_, terms) => {
-            terms.quantity.is_some() && !terms.is_unclear && !assets(part).is_empty()
+            let named = !assets(part).is_empty() || untraded(part, &[]).is_some();
+            terms.quantity.is_some() && !terms.is_unclear && named
         }
         _ => false,
     };
     let whole = wish(message);
-    let asks = is_question(message) || matches!(whole, UserWish::Later | UserWish::Beyond);
+    let asks = is_question(message)
+        || matches!(
+            whole,
+            UserWish::Later | UserWish::Unclear(_) | UserWish::Beyond
+        );
     if parts.len() > 1 && !asks && parts.iter().all(is_whole) {
         return parts;
     }
@@ -433,9 +461,10 @@ pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
 pub fn wish(message: &str) -> UserWish {
     let number = order_number(message);
     let names_order = number.is_some() || says(message, &Topic::Orders.fact().words);
+    let means_order = names_order || means_all_orders(message) && side(message).is_none();
     let names_trader = says(message, &Topic::Traders.fact().words);
     let asked = is_question(message);
-    let (wish, verbs, is_asked) = if says(message, &WORDS.cancel) && names_order {
+    let (wish, verbs, is_asked) = if says(message, &WORDS.cancel) && means_order {
         (UserWish::Cancellation(number), &WORDS.cancel, asked)
     } else if says(message, &WORDS.remove) && names_trader {
         (
@@ -443,7 +472,7 @@ pub fn wish(message: &str) -> UserWish {
             &WORDS.remove,
             asked,
         )
-    } else if names_new_trader(message) {
+    } else if side(message).is_none() && names_new_trader(message) {
         let is_asked = asks_ability(message);
         let name = trader_name(message);
         (UserWish::Trader(name), &WORDS.create, is_asked)
@@ -457,18 +486,191 @@ pub fn wish(message: &str) -> UserWish {
             Side::Buy => &WORDS.buy,
             Side::Sell => &WORDS.sell,
         };
-        let order = if says(message, &WORDS.later) {
-            UserWish::Later
-        } else {
-            UserWish::Order(side, terms(message, side))
-        };
-        (order, verbs, asked)
+        (UserWish::Order(side, terms(message, side)), verbs, asked)
     };
-    if is_asked || is_negated(message, verbs) {
-        UserWish::Told
-    } else {
-        wish
+    let limit = restriction(message);
+    let excepted = limit.filter(|it| it.kind == RestrictionKind::Exception);
+    // "Don't sell everything but 1" denies no sale.
+    if is_asked || is_negated(message, verbs) && excepted.is_none() {
+        return UserWish::Told;
     }
+    if let Some(limit) = excepted {
+        return UserWish::Unclear(limit.words.to_owned());
+    }
+    let is_order = matches!(wish, UserWish::Order(..));
+    if limit.is_some() || is_order && waits(message) {
+        return UserWish::Later;
+    }
+    match unclear(message).filter(|_| is_order) {
+        Some(words) => UserWish::Unclear(words),
+        None => wish,
+    }
+}
+
+/// Returns true if an order is to wait: for a time, or for the market.
+fn waits(message: &str) -> bool {
+    let plain = numerals(&message.to_lowercase());
+    let days = day_mentions(&plain).into_iter();
+    let mut days = days.filter(|day| day.days != DayReference::FromToday(0));
+    // 买一点 is a little, and no time of the day.
+    let a_little = plain
+        .split(['1', '一'])
+        .zip(plain.split(['1', '一']).skip(1));
+    let mut a_little = a_little.filter(|(before, after)| {
+        before.ends_with(['买', '卖', '来', '入', '出', '有']) && after.starts_with('点')
+    });
+    let little = a_little.next().is_some() && !plain.contains("点钟");
+    let clock = || !little && TimeReference::of(&plain).is_some() && names_time(&plain);
+    says(message, &WORDS.later) || days.next().is_some() || clock()
+}
+
+/// Returns true if a number has a word beside it that makes it a time: "at 15" may be a price.
+fn names_time(plain: &str) -> bool {
+    const UNITS: [&str; 17] = [
+        "am", "pm", "a.m.", "p.m.", "o'clock", "minute", "hour", "second", "morning", "noon",
+        "midnight", "evening", "点", "分钟", "小时", "早", "晚",
+    ];
+    let mut words = plain.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '\''));
+    let unit = |word: &str| {
+        let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        let word = word.trim_end_matches('s');
+        UNITS.contains(&word)
+    };
+    let is_clock = plain.as_bytes().windows(3);
+    let mut is_clock = is_clock.filter(|it| {
+        it.first().is_some_and(u8::is_ascii_digit)
+            && it.get(1) == Some(&b':')
+            && it.get(2).is_some_and(u8::is_ascii_digit)
+    });
+    words.any(unit)
+        || UNITS
+            .iter()
+            .any(|unit| !unit.is_ascii() && plain.contains(unit))
+        || is_clock.next().is_some()
+}
+
+/// Returns the words of an order that say for whom or with which means it is placed: this desk
+/// places every order for the person, and would lose them.
+fn unclear(message: &str) -> Option<String> {
+    const BEFORE: [&str; 16] = [
+        "for", "with", "using", "via", "through", "on", "in", "from", "into", "to", "by", "under",
+        "as", "per", "every", "each",
+    ];
+    let is_part = |c: char| c.is_alphanumeric() || "-_'’.".contains(c);
+    let plain = message.to_lowercase();
+    let mut words: Vec<(usize, &str)> = vec![];
+    let mut end = 0;
+    for part in plain.split(|c: char| !is_part(c)) {
+        let at = plain
+            .get(end..)
+            .and_then(|rest| rest.find(part))
+            .unwrap_or(0)
+            + end;
+        end = at + part.len();
+        if !part.is_empty() {
+            words.push((at, part));
+        }
+    }
+    let known = |word: &str| {
+        let word = word.trim_matches(['.', '\'']);
+        WORDS.around_order.iter().any(|known| known == word)
+            || word.contains(|c: char| c.is_ascii_digit())
+            || !word.is_ascii()
+            || !assets(word).is_empty()
+    };
+    let mut at = 0;
+    while let Some((from, word)) = words.get(at) {
+        at += 1;
+        if !BEFORE.contains(word) {
+            continue;
+        }
+        let object = words.iter().skip(at).take_while(|(place, word)| {
+            let between = plain.get(*from..*place).unwrap_or_default();
+            !BEFORE.contains(word)
+                && *word != "at"
+                && !between.contains([',', '，', ';', ':', '。'])
+        });
+        let object: Vec<_> = object.collect();
+        let numbers = numerals(
+            &object
+                .iter()
+                .map(|(_, word)| *word)
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
+        if object.is_empty() || numbers.split(' ').all(known) {
+            continue;
+        }
+        // A price, or what is traded, is read; what stands before either is not.
+        if numbers
+            .split(' ')
+            .any(|word| !WORDS.around_order.iter().any(|known| known == word) && known(word))
+        {
+            continue;
+        }
+        let (last, word) = object.last()?;
+        return message.get(*from..last + word.len()).map(str::to_owned);
+    }
+    ordered(&words)
+        .and_then(|(from, end)| message.get(from..end).map(str::to_owned))
+        .or_else(|| addressed(message))
+}
+
+/// Returns the place of the words that have somebody else place an order: "let alpha buy", "alpha
+/// should buy".
+fn ordered(words: &[(usize, &str)]) -> Option<(usize, usize)> {
+    const ASKS: [&str; 5] = ["let", "have", "make", "ask", "tell"];
+    const SHALL: [&str; 5] = ["should", "shall", "must", "will", "to"];
+    const PERSON: [&str; 8] = ["i", "we", "you", "us", "me", "please", "it", "order"];
+    let trades = |word: &&str| {
+        WORDS
+            .buy
+            .iter()
+            .chain(&WORDS.sell)
+            .any(|verb| verb == *word)
+    };
+    let verb = words.iter().position(|(_, word)| trades(word))?;
+    let before = words.get(..verb)?;
+    let before = match before {
+        [before @ .., (_, "to")] => before,
+        _ => before,
+    };
+    let is_named = |word: &str| !PERSON.contains(&word) && !SHALL.contains(&word);
+    let (from, (end, word)) = match before {
+        [.., (from, asks), (_, _), (end, name)] if ASKS.contains(asks) && is_named(name) => {
+            (from, (end, name))
+        }
+        [.., (from, asks), (end, name)] if ASKS.contains(asks) && is_named(name) => {
+            (from, (end, name))
+        }
+        [.., (from, name), (end, shall)] if SHALL.contains(shall) && is_named(name) => {
+            (from, (end, shall))
+        }
+        _ => return None,
+    };
+    Some((*from, end + word.len()))
+}
+
+/// Returns the words between 给 or 用 and the verb of an order, if they name anybody or anything but
+/// the person and an amount.
+fn addressed(message: &str) -> Option<String> {
+    const BEFORE: [&str; 9] = ["给", "替", "帮", "用", "让", "为", "通过", "叫", "按照"];
+    let verb = message.find(['买', '卖'])?;
+    let (from, word) = BEFORE.iter().find_map(|word| {
+        let at = message.get(..verb)?.find(word)?;
+        Some((at, *word))
+    })?;
+    let named = message.get(from + word.len()..verb)?;
+    let mut rest = numerals(&named.to_lowercase());
+    let own = WORDS.around_order.iter().filter(|word| !word.is_ascii());
+    let assets = WORDS.assets.values().flatten();
+    let mut own: Vec<&String> = own.chain(assets).collect();
+    own.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    for word in own {
+        rest = rest.replace(word.as_str(), " ");
+    }
+    let is_named = rest.contains(|c: char| c.is_alphabetic()) && !named.contains(['，', '。', ',']);
+    is_named.then(|| format!("{word}{}", named.trim()))
 }
 
 /// Returns the number of an order: the only one directly after a word for an order or for a number,
@@ -521,6 +723,9 @@ mod tests {
             ("buy 1 ETH, not BTC", 1),
             ("sell 0.5 BTC, not below 70000", 1),
             ("buy and sell", 1),
+            ("buy 1 SOL and sell 0.01 BTC", 2),
+            ("买1个SOL再卖0.01个比特币", 2),
+            ("buy 0.5 BTC, 1 ETH", 2),
             ("should I buy 1 BTC and sell 1 ETH?", 1),
         ] {
             assert_eq!(wishes(message).len(), expected, "{message}");
@@ -560,6 +765,7 @@ mod tests {
         match wish(message) {
             UserWish::Told => "told".into(),
             UserWish::Later => "later".into(),
+            UserWish::Unclear(words) => format!("unclear {words}"),
             UserWish::Beyond => "beyond".into(),
             UserWish::Removal(name) => format!("remove {}", name.unwrap_or("?".into())),
             UserWish::Trader(name) => format!("trader {}", name.unwrap_or("?".into())),
@@ -577,6 +783,50 @@ mod tests {
         for (message, expected) in [
             ("Which traders are there?", "told"),
             ("Can I create a trader?", "told"),
+            ("sell all my ETH except 1", "unclear except 1"),
+            ("sell all BTC but 0.1", "unclear but 0.1"),
+            ("sell all my ETH, keep 1", "unclear keep 1"),
+            ("除了1个以太都卖掉", "unclear 除了1个以太"),
+            ("全部以太卖掉，留1个", "unclear 留1个"),
+            (
+                "cancel everything except the ETH order",
+                "unclear except the ETH order",
+            ),
+            ("撤掉所有订单，除了以太的", "unclear 除了以太的"),
+            ("cancel all my orders unless they are old", "later"),
+            ("明早九点买一个以太", "later"),
+            ("九点半卖0.1个比特币", "later"),
+            ("两个小时后买1个以太", "later"),
+            ("buy 1 ETH at 9 am", "later"),
+            ("buy 1 ETH in an hour", "later"),
+            ("下午三点卖一个以太", "later"),
+            ("buy 1 ETH at 3000", "buy 1 at 3000"),
+            ("买一点BTC", "buy ? at ?"),
+            (
+                "buy 1 ETH for my trader alpha",
+                "unclear for my trader alpha",
+            ),
+            ("buy 1 ETH for alpha at 3000", "unclear for alpha"),
+            (
+                "buy 1 ETH with the grid strategy",
+                "unclear with the grid strategy",
+            ),
+            ("buy 1 ETH for me, please", "buy 1 at ?"),
+            (
+                "put in an order to buy 1 ETH for 3000 dollars",
+                "buy 1 at 3000",
+            ),
+            ("let alpha buy 1 ETH", "unclear let alpha"),
+            ("alpha should buy 1 ETH", "unclear alpha should"),
+            ("tell alpha to buy 1 ETH", "unclear tell alpha"),
+            ("I want to buy 1 ETH", "buy 1 at ?"),
+            ("let me buy 1 ETH", "buy 1 at ?"),
+            ("帮阿尔法买一个以太", "unclear 帮阿尔法"),
+            ("帮我买一个以太", "buy 1 at ?"),
+            ("等会儿再买一个以太", "later"),
+            ("给阿尔法买一个以太", "unclear 给阿尔法"),
+            ("用阿尔法卖0.1个比特币", "unclear 用阿尔法"),
+            ("给我买一个以太", "buy 1 at ?"),
             ("create a trader named alpha-1, please", "trader alpha-1"),
             ("新建一个交易员", "trader ?"),
             ("创建交易员，名叫小明，用 glimmer", "trader 小明"),

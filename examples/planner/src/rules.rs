@@ -8,7 +8,7 @@ use fugato::{
     cli::Lang,
     memory::ExecutionStatus,
     state::State as _,
-    words::{Amount, OrderTerms, mentioned, named},
+    words::{Amount, OrderTerms, is_question, mentioned, named},
 };
 use serde_json::{Map, Value, json};
 
@@ -96,7 +96,7 @@ pub(crate) fn read_out(session: &Session, message: &str) -> Option<String> {
 
 /// Returns what an order that a question names would come to.
 fn quoted(session: &Session, message: &str, lang: Lang) -> Option<String> {
-    let side = intent::side(message).filter(|_| !intent::trades_not(message))?;
+    let side = intent::asked_side(message).filter(|_| !intent::trades_not(message))?;
     let symbol = traded(message, &symbols(session))?;
     let quantity = intent::terms(message, side).quantity?;
     terms::quote(session, &symbol, side, quantity, lang)
@@ -113,7 +113,14 @@ fn unknown(session: &Session, message: &str, lang: Lang) -> Option<String> {
     let symbols = symbols(session);
     let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
     let what = intent::untraded(message, &names).filter(|_| !names.is_empty())?;
-    Some(not_traded(session, &what, lang))
+    let told = not_traded(session, &what, lang);
+    let asks_more = intent::trades(message) && !intent::assets(message).is_empty();
+    let rest = lang.pick(". Nothing else was done either.", "。其余的也没有做。");
+    Some(if asks_more && !is_question(message) {
+        told + rest
+    } else {
+        told
+    })
 }
 
 fn symbols(session: &Session) -> Vec<String> {
@@ -157,8 +164,14 @@ fn plan(session: &Session) -> Vec<StepDraft> {
         return vec![respond()];
     }
     let mut steps = vec![];
-    for (wish, part) in intent::wishes(session.goal()) {
+    let wishes = intent::wishes(session.goal());
+    let several = wishes.len() > 1;
+    for (wish, part) in wishes {
         let tool = wish.tool().unwrap_or_default();
+        if several && unknown(session, &part, session.lang()).is_some() {
+            // The answer says so.
+            continue;
+        }
         if wish == UserWish::Cancellation(None) && intent::means_all_orders(&part) {
             let open: Vec<Order> = session.seen(Topic::Orders).unwrap_or_default();
             let each = |order: Order| Map::from_iter([("order".to_owned(), json!(order.id))]);
@@ -169,7 +182,9 @@ fn plan(session: &Session) -> Vec<StepDraft> {
             continue;
         }
         let arguments = match wish {
-            UserWish::Told | UserWish::Later | UserWish::Beyond => return tell(session),
+            UserWish::Told | UserWish::Later | UserWish::Unclear(_) | UserWish::Beyond => {
+                return tell(session);
+            }
             UserWish::Trader(name) => trader(session, name),
             UserWish::Removal(name) => removal(session, name),
             UserWish::Order(side, said) => order(session, &part, side, said),
@@ -191,9 +206,9 @@ fn obstacle(session: &Session) -> Option<String> {
     match intent::wish(goal) {
         UserWish::Later => Some(
             lang.pick(
-                "I cannot place an order for later or on a condition; nothing was placed. An order \
-                 with a price, such as \"buy 0.1 BTC at 60000\", waits in the book.",
-                "不能下有条件的或以后才下的单；什么都没有下。带价格的单会在盘口等待，例如“以 60000 买 0.1 BTC”。",
+                "I can do nothing later or on a condition; nothing was done. An order with a price, \
+                 such as \"buy 0.1 BTC at 60000\", waits in the book.",
+                "不能以后再做，也不能有条件地做；什么都没有做。带价格的单会在盘口等待，例如“以 60000 买 0.1 BTC”。",
             )
             .to_owned(),
         ),
@@ -205,7 +220,16 @@ fn obstacle(session: &Session) -> Option<String> {
             )
             .to_owned(),
         ),
-        UserWish::Order(..) => {
+        UserWish::Unclear(words) => Some(lang.pick(
+            format!(
+                "I did not understand “{words}” and did nothing, so that it is not lost. Say the \
+                 wish without it, such as \"sell 0.5 BTC at 70000\" or \"cancel order 7\"."
+            ),
+            format!(
+                "没听懂“{words}”，所以什么都没有做。请不带它再说一遍，例如“以 70000 卖 0.5 BTC”或“撤销订单 7”。"
+            ),
+        )),
+        UserWish::Order(..) if intent::wishes(goal).len() == 1 => {
             let symbols = symbols(session);
             let other = || {
                 let what = intent::unknown_thing(goal).filter(|_| intent::assets(goal).is_empty())?;
@@ -382,6 +406,9 @@ fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Argumen
     let replies = replies(session, &["symbol", "quantity", "figures"]).into_iter();
     let read = replies.map(|reply| intent::terms(reply, side));
     let said = read.fold(said, OrderTerms::then);
+    if let Some(value) = said.value.filter(|_| said.is_unclear) {
+        return by_quantity(session, &symbol, side, value);
+    }
     if said.is_unclear {
         let en = "I can read these numbers in more than one way. How much, and at which price? Such \
                   as \"0.5 at 70000\", or \"0.5\" to take the price that is there.";
@@ -400,6 +427,31 @@ fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Argumen
         arguments.insert("price".into(), json!(price));
     }
     Ok(arguments)
+}
+
+/// Returns the question for the quantity of an order that names money, with the quantity that the
+/// money comes to now.
+fn by_quantity(session: &Session, symbol: &str, side: Side, value: Amount) -> Arguments {
+    let base = symbol.split('-').next().unwrap_or_default();
+    let quote = symbol.split('-').nth(1).unwrap_or_default();
+    let one = Amount::from_millionths(1_000_000);
+    let price = terms::estimate(session, symbol, side, one);
+    let price = price.filter(|it| it.offered > Amount::ZERO);
+    let price = price.map(|it| it.total.shared_by(it.offered));
+    let price = price.filter(|price| *price > Amount::ZERO);
+    let [en, zh] = price.map_or_else(Default::default, |price| {
+        let much = value.shared_by(price);
+        [
+            format!(" {value} {quote} come to about {much} {base} now."),
+            format!("现在 {value} {quote} 约合 {much} {base}。"),
+        ]
+    });
+    let verb = side.as_str();
+    let en = format!(
+        "An order takes a quantity, and no amount of money.{en} How much {base} shall I {verb}?"
+    );
+    let zh = format!("下单要说数量，不能只说金额。{zh}{base} 的数量是多少？");
+    ask(session, "quantity", en, zh)
 }
 
 /// Returns the whole of what is held, or half of it, if a sale says so.
@@ -461,7 +513,15 @@ fn answer(session: &Session) -> String {
     let mut lines: Vec<String> = steps.filter_map(|step| ended(step, lang)).collect();
     let acted = !lines.is_empty();
     let goal = session.goal();
+    let wishes = intent::wishes(goal);
+    if let several @ [_, _, ..] = &*wishes {
+        let unknown = several
+            .iter()
+            .filter_map(|(_, part)| unknown(session, part, lang));
+        lines.extend(unknown);
+    }
     match intent::wish(goal) {
+        _ if wishes.len() > 1 => {}
         _ if !acted && obstacle(session).is_some() => lines.extend(obstacle(session)),
         UserWish::Told if intent::asks_ability(goal) => {
             let mut topics = intent::topics(goal);

@@ -341,7 +341,8 @@ impl Agent for Planner {
         // A question for a part of a wish is left with a no; to any other, a no is an answer.
         let asks_for = session.work.running().map(|step| &step.draft.missing);
         let lacks = asks_for.is_some_and(|missing| !missing.is_empty());
-        let leaves = !is_approval && lacks && ShortAnswer::of(text) == Some(ShortAnswer::No);
+        let is_no = ShortAnswer::of(text) == Some(ShortAnswer::No) || intent::takes_back(text);
+        let leaves = !is_approval && lacks && is_no;
         if text.is_empty()
             || leaves
             || drops(text)

@@ -74,6 +74,9 @@ const PRICES: [(PriceBound, &[&str]); 4] = [
     ),
 ];
 
+/// The words before a number that is not exact.
+pub(super) const ABOUT: [&str; 6] = ["about", "around", "up to", "大约", "大概", "约"];
+
 /// The words allowed between such a word and its number.
 const BETWEEN: [&str; 22] = [
     "$", "¥", "€", ":", "：", "=", "usdt", "usd", "is", "of", "price", "limit", "a", "the",

@@ -11,7 +11,7 @@ use fugato::{
         ExecutionUpdate, HistoryUpdate, MemoryUpdate, PreferenceUpdate, TaskSummary, TaskUpdate,
     },
     state::Millis,
-    words::ShortAnswer,
+    words::{ShortAnswer, to_forget},
 };
 
 use crate::{
@@ -109,8 +109,8 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
             vec![kept(MemoryUpdate::Task(fact)), reply(told)],
         );
     }
-    if let Some(wish) = intent::to_forget(text) {
-        let (updates, told) = forgotten(session, wish, lang, at);
+    if let Some(wish) = to_forget(text) {
+        let (updates, told) = forgotten(session, &wish, lang, at);
         return (
             Course::Reply,
             updates.into_iter().chain([reply(&told)]).collect(),
@@ -126,7 +126,8 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
     }
     let goal = session.work.execution.goal.clone();
     let request = |goal: String| SessionUpdate::Work(WorkUpdate::Requested { goal });
-    match ShortAnswer::of(text) {
+    let takes_back = session.work.execution.waiting.is_some() && intent::takes_back(text);
+    match ShortAnswer::of(text).or(takes_back.then_some(ShortAnswer::No)) {
         None if correction::corrected(session, text).is_some() => {
             let goal = correction::corrected(session, text);
             (Course::Work, goal.into_iter().map(request).collect())
@@ -139,7 +140,7 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
             }
             (Course::Again, vec![request(goal)])
         }
-        Some(ShortAnswer::Cancel) if session.work.execution.waiting.is_some() => {
+        Some(ShortAnswer::Cancel | ShortAnswer::No) if session.work.execution.waiting.is_some() => {
             let told = lang.pick("It is dropped.", "已取消。");
             let gone = SessionUpdate::Execution(ExecutionUpdate::Cleared);
             (Course::Reply, vec![gone, reply(told)])

@@ -226,3 +226,54 @@ async fn the_card_of_a_cancellation_says_what_the_order_is() -> TestResult {
     assert_eq!(world.desk.open_orders().await?.len(), 1);
     Ok(())
 }
+
+#[tokio::test]
+async fn what_is_excepted_timed_or_addressed_is_not_placed_without_it() -> TestResult {
+    let world = World::new()?;
+    let planner = world.talk();
+    planner
+        .say_all(["buy 1 ETH at 2000", "yes", "buy 0.1 BTC at 50000", "yes"])
+        .await;
+    for (words, told) in [
+        ("sell all my ETH except 1", "“except 1”"),
+        ("除了1个以太都卖掉", "“除了1个以太”"),
+        (
+            "cancel everything except the ETH order",
+            "“except the ETH order”",
+        ),
+        ("明早九点买一个以太", "什么都没有做"),
+        ("buy 1 ETH for my trader alpha", "“for my trader alpha”"),
+        (
+            "buy 2k worth of ETH",
+            "2000 USDT come to about 0.624804 ETH",
+        ),
+        (
+            "buy bitcoin for 500 dollars",
+            "500 USDT come to about 0.00781 BTC",
+        ),
+        ("花一千块买以太坊", "1000 USDT 约合 0.312402 ETH"),
+        ("不要", "已取消"),
+        (
+            "do I have enough money for 2 BTC?",
+            "93000 are free: not enough",
+        ),
+        ("买1个SOL再卖10个比特币", "这里没有 SOL"),
+    ] {
+        assert_contains(&say(&planner, words).await, told);
+        assert!(
+            !planner
+                .state()
+                .await
+                .work
+                .status()
+                .eq(&ExecutionStatus::WaitingUserConfirmation),
+            "{words}"
+        );
+    }
+    say(&planner, "buy 1 SOL and sell 0.01 BTC").await;
+    let told = say(&planner, "yes").await;
+    assert_contains(&told, "Done: order #3 is filled: sell 0.01 BTC-USDT");
+    assert_contains(&told, "SOL is not traded here");
+    assert_eq!(world.desk.open_orders().await?.len(), 2);
+    Ok(())
+}

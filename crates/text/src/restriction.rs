@@ -1,0 +1,316 @@
+//! The parts of a wish that limit it: what is excepted, and what has to be true first.
+use crate::{
+    is_chinese,
+    word::{after_word, before_word, word_positions},
+};
+
+/// The kind of a [`Restriction`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestrictionKind {
+    /// Something is left out: "all except one".
+    Exception,
+    /// Something has to be true first: "only if it is there".
+    Condition,
+}
+
+/// A part of a wish that limits it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restriction<'t> {
+    /// The kind.
+    pub kind: RestrictionKind,
+    /// The words, up to the end of their clause.
+    pub words: &'t str,
+}
+
+/// These except or limit by themselves. Of words with the same beginning the longest comes first.
+const ALWAYS: &[(RestrictionKind, &[&str])] = &[
+    (
+        RestrictionKind::Exception,
+        &[
+            "except for",
+            "except",
+            "excepting",
+            "excluding",
+            "exclude",
+            "apart from",
+            "aside from",
+            "other than",
+            "with the exception of",
+            "save for",
+            "leaving out",
+            "leave out",
+            "all but",
+            "除了",
+            "除开",
+            "除去",
+            "不包括",
+            "不包含",
+            "不算",
+        ],
+    ),
+    (
+        RestrictionKind::Condition,
+        &[
+            "but only if",
+            "only if",
+            "only when",
+            "only once",
+            "even if",
+            "if",
+            "unless",
+            "as soon as",
+            "as long as",
+            "provided",
+            "providing",
+            "in case",
+            "whenever",
+            "when",
+            "once",
+            "until",
+            "till",
+            "只有在",
+            "除非",
+            "如果",
+            "要是",
+            "假如",
+            "假若",
+            "倘若",
+            "万一",
+            "一旦",
+            "只要",
+            "等到",
+        ],
+    ),
+];
+/// These mean everything, so that what is kept out of it afterwards is excepted.
+const ALL: &[&str] = &[
+    "all",
+    "every",
+    "everything",
+    "both",
+    "any",
+    "anything",
+    "全部",
+    "所有",
+    "全都",
+    "全",
+    "都",
+    "一切",
+];
+/// These keep something out of everything.
+const KEEPS: &[&str] = &[
+    "but not",
+    "but keep",
+    "but leave",
+    "but",
+    "keep",
+    "keeping",
+    "leave",
+    "leaving",
+    "not",
+    "don't touch",
+    "without",
+    "保留",
+    "留下",
+    "留着",
+    "只留",
+    "留",
+    "剩下",
+    "剩",
+    "但不要",
+    "但是",
+    "但",
+    "不要",
+    "不动",
+    "别",
+];
+/// Behind a word that keeps out, these begin something else: a limit, a reason, or another wish.
+const OTHER: &[&str] = &[
+    "at",
+    "for",
+    "below",
+    "above",
+    "under",
+    "over",
+    "less",
+    "more",
+    "lower",
+    "higher",
+    "please",
+    "only",
+    "now",
+    "first",
+    "asking",
+    "confirmation",
+    "in",
+    "低于",
+    "高于",
+    "超过",
+    "少于",
+    "多于",
+    "价",
+    "以",
+    "按",
+    "限",
+];
+const PAUSES: [char; 12] = [
+    ',', ';', '!', '?', '\n', '，', '；', '。', '！', '？', '：', ':',
+];
+
+/// Returns the first part of a wish that limits it: an exception, or a condition.
+///
+/// ```
+/// use fugato_text::restriction;
+///
+/// let limits = |text| restriction(text).map(|it| it.words);
+/// assert_eq!(limits("sell all my ETH except 1"), Some("except 1"));
+/// assert_eq!(limits("全部卖掉，留1个"), Some("留1个"));
+/// assert_eq!(limits("write it, but only if it is new"), Some("but only if it is new"));
+/// assert_eq!(limits("sell all of it, but not below 3"), None);
+/// ```
+pub fn restriction(text: &str) -> Option<Restriction<'_>> {
+    // Positions are the same in both.
+    let lower = text.to_ascii_lowercase();
+    let own = ALWAYS.iter().flat_map(|(kind, words)| {
+        let places = words.iter().flat_map(|word| places(&lower, word));
+        places.map(|at| (at, *kind))
+    });
+    let spoken = own.chain(supposed(&lower)).chain(without(&lower));
+    let first = spoken.chain(kept_out(&lower)).min_by_key(|(at, _)| *at);
+    let (at, kind) = first?;
+    let rest = text.get(at..)?;
+    let words = clause(rest);
+    Some(Restriction { kind, words })
+}
+
+/// Returns the places where a word stands alone.
+fn places<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    word_positions(text, word).filter(move |at| {
+        let here = text.get(*at..).unwrap_or_default();
+        after_word(here, &[word]).is_some()
+    })
+}
+
+/// Returns the place of a condition that only its end shows: 跌到三千的话.
+fn supposed(text: &str) -> Option<(usize, RestrictionKind)> {
+    let at = text.find("的话")?;
+    let before = text.get(..at)?;
+    let from = before.rfind(PAUSES).map_or(0, |at| {
+        let pause = before.get(at..).and_then(|rest| rest.chars().next());
+        at + pause.map_or(0, char::len_utf8)
+    });
+    Some((from, RestrictionKind::Condition))
+}
+
+/// Returns the place of an exception that ends in 之外 or 以外.
+fn without(text: &str) -> Option<(usize, RestrictionKind)> {
+    let end = ["之外", "以外"].iter().find_map(|word| text.find(word))?;
+    let at = text.get(..end)?.rfind('除')?;
+    Some((at, RestrictionKind::Exception))
+}
+
+/// Returns the places where something is kept out of everything, which was named before.
+fn kept_out(text: &str) -> impl Iterator<Item = (usize, RestrictionKind)> + '_ {
+    let every = ALL.iter().flat_map(|word| places(text, word)).min();
+    let keeps = KEEPS.iter().flat_map(move |word| {
+        let places = places(text, word);
+        places.map(move |at| (at, text.get(at + word.len()..).unwrap_or_default()))
+    });
+    keeps.filter_map(move |(at, rest)| {
+        let is_later = every.is_some_and(|every| every < at);
+        let rest = rest.trim_start();
+        let rest = after_word(rest, &["not", "keep", "leave", "不要", "别", "不"]).unwrap_or(rest);
+        let rest = rest.trim_start();
+        let other = rest.is_empty() || after_word(rest, OTHER).is_some();
+        // 分别 and 特别 keep nothing out.
+        let word = before_word(text.get(..at)?, &["分", "特", "级", "差"]).is_some();
+        (is_later && !other && !word).then_some((at, RestrictionKind::Exception))
+    })
+}
+
+/// Returns the beginning of a text, up to the end of its clause. A comma within a number ends none.
+fn clause(text: &str) -> &str {
+    let ends = text.char_indices().find(|(at, c)| {
+        let next = text.get(at + c.len_utf8()..).unwrap_or_default();
+        let is_number = *c == ',' && next.starts_with(|c: char| c.is_ascii_digit());
+        let is_stop = *c == '.' && next.trim_start().len() < next.len();
+        *at > 0 && (is_stop || PAUSES.contains(c) && !is_number)
+    });
+    let text = ends.map_or(text, |(at, _)| text.get(..at).unwrap_or(text));
+    let end = text.trim_end_matches(|c: char| c.is_whitespace() || ".。".contains(c));
+    // 除了1个以太都卖掉: what is wanted follows.
+    let wanted = ["以外", "之外", "外都", "都", "全部", "全"];
+    let cut = wanted.iter().filter_map(|word| {
+        let at = end.find(word).filter(|at| *at > 0)?;
+        let keep = if word.ends_with('外') { word.len() } else { 0 };
+        Some(at + keep)
+    });
+    let cut = cut
+        .min()
+        .filter(|_| is_chinese(end) && end.starts_with('除'));
+    end.get(..cut.unwrap_or(end.len())).unwrap_or(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_limits_a_wish_is_found_in_both_languages() {
+        use RestrictionKind::{Condition, Exception};
+        for (text, kind, words) in [
+            ("sell all my ETH except 1", Exception, "except 1"),
+            ("sell all BTC but 0.1", Exception, "but 0.1"),
+            ("sell all my ETH, but keep 1", Exception, "but keep 1"),
+            (
+                "sell everything apart from the ETH, please",
+                Exception,
+                "apart from the ETH",
+            ),
+            (
+                "cancel all orders, but not the ETH one",
+                Exception,
+                "but not the ETH one",
+            ),
+            (
+                "cancel every order, leave the second",
+                Exception,
+                "leave the second",
+            ),
+            ("除了1个以太都卖掉", Exception, "除了1个以太"),
+            (
+                "除了以太的那单以外，全撤了",
+                Exception,
+                "除了以太的那单以外",
+            ),
+            ("卖掉除一个之外的所有以太", Exception, "除一个之外"),
+            ("全部撤掉，以太的别动", Exception, "别动"),
+            ("把以太都卖了，保留1个", Exception, "保留1个"),
+            ("buy 1 ETH if it is cheap", Condition, "if it is cheap"),
+            ("Unless it rains, buy 1", Condition, "Unless it rains"),
+            ("跌到三千的话买1个", Condition, "跌到三千的话买1个"),
+            ("如果跌了，就买", Condition, "如果跌了"),
+        ] {
+            let found = restriction(text);
+            assert_eq!(found, Some(Restriction { kind, words }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_price_limit_or_a_plain_wish_has_no_exception() {
+        for text in [
+            "sell all my ETH",
+            "sell all my ETH, but not below 3000",
+            "sell all my ETH but at 3,300",
+            "buy 1 ETH, not BTC",
+            "把以太都卖了，不要低于3000",
+            "全部卖掉",
+            "sell all of it without asking me",
+            "两个都分别卖掉",
+            "a gift for butler",
+            "",
+        ] {
+            assert_eq!(restriction(text), None, "{text}");
+        }
+    }
+}
