@@ -50,6 +50,7 @@ pub struct RuleReader {
     drop: Vec<String>,
     asks: Vec<String>,
     whether: Vec<String>,
+    receipt: Vec<String>,
     wish: Vec<String>,
     kindly: Vec<String>,
     goes: Vec<String>,
@@ -169,7 +170,9 @@ fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
     let day = |told: &Fields, name: &str| told.get(name)?.as_str()?.parse::<Date>().ok();
     let trip = read(FormKind::Application)?;
     let further = ["end_date", "transport", "estimated_amount"];
-    let goes = has_any_word(text, &desk.reader.goes);
+    // Who goes may be somebody else.
+    let goes = || desk.unknown_words(text, &trip, base) == 0;
+    let goes = has_any_word(text, &desk.reader.goes) && goes();
     let is_trip = (trip.contains_key("destination") || !desk.facts.goals(text).is_empty())
         && day(&trip, "start_date").is_some_and(|day| day > base)
         && (goes || further.iter().any(|name| trip.contains_key(*name)));
@@ -496,6 +499,11 @@ impl RuleReader {
     /// Returns true if a text asks what is missing.
     pub(crate) fn means_missing(&self, text: &str) -> bool {
         has_any_word(text, &self.missing)
+    }
+
+    /// Returns true if a text speaks of the files of a claim.
+    pub(crate) fn means_receipt(&self, text: &str) -> bool {
+        has_any_word(text, &self.receipt)
     }
 
     /// Returns the currency that a text is, and nothing else: "in yuan", 是美元.

@@ -126,6 +126,9 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         if let Some(told) = not_a_wish(&state.message, lang) {
             return Some(told);
         }
+        if desk.reader.means_receipt(&state.message) {
+            return Some(how_to_attach(lang).to_owned());
+        }
         let told = lang.pick(
             "I can help with trips, drafts, reimbursements, links and attachments, for example: \
              “I need to go to Shanghai by train from 3 to 5 March for a client meeting, budget \
@@ -166,7 +169,10 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
             if let Some(courtesy) = courtesy(&state.message) {
                 return Some(courtesy.reply(lang).to_owned());
             }
-            if desk.reader.means_missing(&state.message) {
+            let of_files = task.missing_fields.iter().any(|name| name == "attachments");
+            if desk.reader.means_missing(&state.message)
+                || of_files && desk.reader.means_receipt(&state.message)
+            {
                 return Some(asks);
             }
             format!("{}\n{asks}", unclear(lang))
@@ -206,17 +212,21 @@ fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String
             lang.pick("Still needed: ", "还需要：")
         );
         if task.missing_fields.iter().any(|name| name == "attachments") {
-            let how = lang.pick(
-                "A file is added with the button of the page, or by its path in the terminal.",
-                "用页面上的按钮，或在终端里输入路径，就能添加附件。",
-            );
-            told = format!("{told}\n{how}");
+            told = format!("{told}\n{}", how_to_attach(lang));
         }
     }
     if let Some(later) = later(state) {
         told = format!("{told}\n{later}");
     }
     told
+}
+
+/// Returns the way in which a claim gets its files.
+fn how_to_attach(lang: Lang) -> &'static str {
+    lang.pick(
+        "A claim is kept only with a file: add it with the button of the page, or by its path in the terminal.",
+        "报销单要有附件才能保存：用页面上的按钮，或在终端里输入路径来添加。",
+    )
 }
 
 /// Returns a value of a form, and says of a day of a claim that it is one of last year: it may have

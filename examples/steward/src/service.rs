@@ -14,6 +14,7 @@ use fugato::{
     form::{self, Fields},
     llm::{ChatRequest, Profile, RejectedAnswer, ToolSchema},
     state::{Message, Schema, say},
+    words::{DateDirection, currency, dates, is_chinese, stem},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,8 @@ pub struct RuleData {
     pub facts: form::FormReader,
     /// Reads what words ask for.
     pub reader: RuleReader,
+    /// The words that these know, in lower case, the longer ones first.
+    vocabulary: Vec<String>,
 }
 
 impl RuleData {
@@ -69,7 +72,18 @@ impl RuleData {
     pub fn load() -> Result<Arc<Self>, BoxError> {
         let forms = toml::from_str(include_str!("../forms.toml"))?;
         let rules = toml::from_str(include_str!("../facts.toml"))?;
+        let mut vocabulary = vec![];
+        for data in [
+            include_str!("../forms.toml"),
+            include_str!("../facts.toml"),
+            include_str!("../words.toml"),
+        ] {
+            collect(&toml::from_str(data)?, &mut vocabulary);
+        }
+        vocabulary.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        vocabulary.dedup();
         Ok(Arc::new(Self {
+            vocabulary,
             facts: form::FormReader::new(rules, &forms)?,
             reader: toml::from_str(include_str!("../words.toml"))?,
             forms,
@@ -191,10 +205,50 @@ impl RuleData {
         sentences.filter(is_told).collect()
     }
 
+    /// Returns the number of words in a text that are in none of the fields that were read, and that no
+    /// rule knows. Two Chinese characters count as a word.
+    pub(crate) fn unknown_words(&self, text: &str, read: &Fields, base: Date) -> usize {
+        let rest = dates(text, base, DateDirection::Ahead).rest;
+        let values = read.values().filter_map(Value::as_str);
+        let rest = values.fold(rest, |rest, value| rest.replace(value, " "));
+        let rest = rest.to_lowercase();
+        let is_han = |c: char| is_chinese(c.encode_utf8(&mut [0; 4]));
+        let is_known = |word: &str| {
+            let forms = [word, stem(word)];
+            let mut words = self.vocabulary.iter();
+            words.any(|known| forms.contains(&known.as_str()) || forms.contains(&stem(known)))
+        };
+        let latin = rest.split(|c: char| !c.is_ascii_alphabetic());
+        let latin = latin.filter(|word| word.len() > 2 && currency(word).is_none());
+        let latin = latin.filter(|word| !is_known(word)).count();
+        let han = self
+            .vocabulary
+            .iter()
+            .filter(|word| word.starts_with(is_han));
+        let left = han.fold(rest.clone(), |left, word| left.replace(word.as_str(), " "));
+        latin + left.chars().filter(|c| is_han(*c)).count().div_ceil(2)
+    }
+
     /// Returns the schema of the fields of a form, if there is one.
     fn schema(&self, kind: Option<FormKind>) -> Value {
         let form = kind.and_then(|kind| self.forms.get(&kind));
         form.map_or_else(|| json!({ "type": "object" }), form::Form::schema)
+    }
+}
+
+/// Adds the words of all texts in some data.
+fn collect(data: &Value, into: &mut Vec<String>) {
+    match data {
+        Value::String(text) => {
+            let text = text.to_lowercase();
+            let latin = text.split(|c: char| !c.is_ascii_alphabetic());
+            let han = text.split(|c: char| c.is_ascii() || !is_chinese(c.encode_utf8(&mut [0; 4])));
+            let words = latin.chain(han).filter(|word| !word.is_empty());
+            into.extend(words.map(str::to_owned));
+        }
+        Value::Array(all) => all.iter().for_each(|it| collect(it, into)),
+        Value::Object(all) => all.values().for_each(|it| collect(it, into)),
+        _ => {}
     }
 }
 

@@ -149,8 +149,13 @@ fn is_further(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
     }
     let mut asks = desk.reader.clauses(desk, words, at.base()).into_iter();
     asks.any(|clause| {
+        // What a trip is to cost is told with what it is for.
+        let answers = task.form == FormKind::Application
+            && !task.fields.contains_key("estimated_amount")
+            && desk.reader.form_of(words).is_none()
+            && !clause.fields.contains_key("expense_date");
         if clause.confidence > UNSURE && clause.form != task.form {
-            return true;
+            return !answers;
         }
         let differs = |(name, value): &(&String, &Value)| {
             let is_same = |known| known == *value || is_same_place(desk, known, value);
@@ -205,7 +210,8 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     let mut unread = desk.facts.unread(form, &told, &said, at.base());
     // A reason is cut out of any words, also of a question.
     let asks = desk.reader.means_question(&at.message);
-    if asks && said.keys().all(|name| name == "reason") {
+    let is_remark = is_remark(desk, &told, &said, at);
+    if is_remark || asks && said.keys().all(|name| name == "reason") {
         said.clear();
     }
     // The same place in another language is no news.
@@ -240,7 +246,12 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         fields.insert(name.clone(), amount_value(cents));
         unread.clear();
     }
-    if fields.is_empty() && !asks && missing == ["reason"] && at.message.chars().count() <= SHORT {
+    if fields.is_empty()
+        && !asks
+        && !is_remark
+        && missing == ["reason"]
+        && at.message.chars().count() <= SHORT
+    {
         let reason = desk.facts.cleaned(&at.message)?;
         fields.insert("reason".into(), reason.into());
     }
@@ -249,6 +260,18 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         form: None,
         unread,
     })
+}
+
+/// Returns true if more of the words is unknown than was read of them, and they neither name a field nor
+/// change one: what they say in passing fills in nothing.
+fn is_remark(desk: &RuleData, words: &str, said: &Fields, at: &Situation) -> bool {
+    /// The fewest words that make a remark.
+    const FEWEST: usize = 2;
+    let reader = &desk.reader;
+    let names = reader.called(words).next().is_some() || reader.means_change(words);
+    let plain = !names && !said.contains_key("attachments") && desk.reader.form_of(words).is_none();
+    let unknown = || desk.unknown_words(words, said, at.base());
+    plain && !said.is_empty() && unknown() >= FEWEST.max(said.len())
 }
 
 fn is_amount(form: &Form<FormKind>, name: &str) -> bool {
