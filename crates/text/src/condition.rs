@@ -15,8 +15,8 @@ const LATIN: [&str; 8] = [
     "assuming",
     "once",
 ];
-const CHINESE: [&str; 8] = [
-    "如果", "假如", "假使", "要是", "倘若", "除非", "一旦", "等到",
+const CHINESE: [&str; 9] = [
+    "如果", "万一", "假如", "假使", "要是", "倘若", "除非", "一旦", "等到",
 ];
 /// These make one of what somebody else decides: "when my boss agrees", 等老板批准后.
 const WAITS: [&str; 6] = ["when", "after", "until", "before", "只要", "等"];

@@ -339,9 +339,13 @@ impl WrittenRun<'_> {
             let found = near.and_then(|near| near.get(near.rfind(*label)? + label.len()..));
             found.is_some_and(between)
         };
-        // "The budget for Oslo is 600" says of what it is.
-        let lead = self.before.trim_end();
+        // "The budget for Oslo is 600" says of what it is, within so many characters.
+        const SAID: usize = 60;
+        let from = self.before.char_indices().rev().take(SAID).last();
+        let lead = from.and_then(|(from, _)| self.before.get(from..));
         let clause = lead
+            .unwrap_or_default()
+            .trim_end()
             .rsplit([',', '，', '.', '。', ';', '；', '!', '\n'])
             .next();
         let of_label = clause

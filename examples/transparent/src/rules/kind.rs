@@ -1,7 +1,10 @@
 //! The kind of a wish, by its words.
 use fugato::{
     agent::memory::to_remember,
-    words::{CronSchedule, ScheduleError, TimeReference, is_negated, is_question, path, to_forget},
+    words::{
+        CronSchedule, ScheduleError, TimeReference, condition, is_negated, is_question, path,
+        to_forget,
+    },
 };
 use jiff::{Zoned, civil::date, tz::TimeZone};
 
@@ -174,18 +177,10 @@ pub(super) fn forgets_all(lower: &str) -> bool {
     ENDS.are_in(lower) && KNOWN.are_in(lower)
 }
 
-/// Returns true if a reminder is wanted under a condition; "check if" and "ask if" are what it is
-/// about.
+/// Returns true if a reminder is wanted under a condition, also where it is asked for kindly.
 fn is_conditional(lower: &str) -> bool {
-    const ASKING: [&str; 9] = [
-        "check", "ask", "asks", "see", "know", "decide", "out", "look", "verify",
-    ];
-    let english = [" if ", " unless ", " in case ", " provided "];
-    let padded = format!(" {lower}");
-    let mut places = english.iter().flat_map(|word| padded.match_indices(word));
-    let asks = |before: &str| ASKING.iter().any(|verb| before.ends_with(verb));
-    places.any(|(at, _)| padded.get(..at).is_none_or(|before| !asks(before)))
-        || Words("如果/要是/假如/除非/万一/的话").are_in(lower)
+    let wish = lower.trim_end().trim_end_matches(['?', '？', '吗']);
+    condition(wish).is_some() || wish.contains("的话")
 }
 
 /// Returns true if somebody else is to be reminded: "remind Bob to call".
