@@ -79,9 +79,14 @@ pub fn to_forget(message: &str) -> Option<String> {
 /// let notes = "my son is called Leo\n我喜欢喝绿茶";
 /// assert_eq!(notes_meant("my son's name", notes), ["my son is called Leo"]);
 /// assert_eq!(notes_meant("绿茶", notes), ["我喜欢喝绿茶"]);
+/// assert_eq!(notes_meant("the Leo note", notes), ["my son is called Leo"]);
 /// ```
 pub fn notes_meant<'n>(words: &str, notes: &'n str) -> Vec<&'n str> {
-    const NAMES: [&str; 5] = ["name", "names", "called", "名字", "姓名"];
+    /// The words for a name or for a note itself, which a note need not hold.
+    const NAMES: [&str; 12] = [
+        "name", "names", "called", "note", "notes", "one", "thing", "reminder", "名字", "姓名",
+        "笔记", "那条",
+    ];
     let wanted = normalize(words);
     let says = |fits: &dyn Fn(&str) -> bool| -> Vec<&'n str> {
         let lines = notes.lines().filter(|note| !note.trim().is_empty());

@@ -110,9 +110,9 @@ pub fn graph(
 /// Returns the reply to words that do not decide the open card.
 fn waits() -> String {
     say!(
-        "A card waits, and I did not understand that as an answer; nothing has changed. Say yes, or \
-         no, or how to change it.",
-        "有卡片在等待，这句没听懂，什么都没有改变。请说“好的”或“不要”，或者说怎么改。"
+        "A card waits, and I did not understand that as an answer; nothing has changed. Say yes or no \
+         as the card shows it, or say how to change it.",
+        "有卡片在等待，这句没听懂，什么都没有改变。请按卡片上写的说“好的”或“不要”，或者说怎么改。"
     )
 }
 

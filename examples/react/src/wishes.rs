@@ -3,8 +3,9 @@ use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
     state::{Lang, ToolCall, say},
     words::{
-        Phrases, ShortAnswer, after_phrase, after_word, courtesy, day_mentions, is_negated,
-        is_question, normalize, number, numerals, path, strip_phrase, to_forget,
+        Phrases, RestrictionKind, ShortAnswer, after_phrase, after_word, courtesy, day_mentions,
+        is_negated, is_question, keywords, normalize, number, numerals, path, restriction,
+        strip_phrase, to_forget,
     },
 };
 use serde_json::{Value, json};
@@ -134,15 +135,41 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
     if let Some(query) = to_recall(text) {
         return call("recall", json!({ "query": query }));
     }
-    if let Some((path, text)) = written(text) {
-        return call("write_file", json!({ "path": path, "text": text }));
+    if let Some((path, said)) = written(text) {
+        if let Some(limit) = depends(&said) {
+            return Some(Wish::Answer(say!(
+                "I write nothing on a condition, such as “{limit}”: nothing was written. Say it \
+                 without that, or ask first which files there are.",
+                "不能按条件写入，例如“{limit}”：什么都没有写。请去掉条件再说，或者先问有哪些文件。"
+            )));
+        }
+        // What is in quotation marks ends there.
+        let is_open = text.ends_with(&*said);
+        let (said, then) = if is_open {
+            followed(&said)
+        } else {
+            (&*said, None)
+        };
+        let mut calls = vec![(
+            "write_file".to_owned(),
+            json!({ "path": path, "text": said }),
+        )];
+        match then {
+            Some(Wish::Calls(more)) => calls.extend(more),
+            Some(answer) => return Some(answer),
+            None => {}
+        }
+        return Some(Wish::Calls(calls));
     }
     // A file that is named beside them is another wish.
     if is_any(text, LIST) && path(text).is_none() {
         return call("list_files", json!({}));
     }
-    if let Some(path) = read(text) {
-        return call("read_file", json!({ "path": path }));
+    let files = read(text);
+    if !files.is_empty() {
+        let calls = files.into_iter();
+        let calls = calls.map(|path| ("read_file".to_owned(), json!({ "path": path })));
+        return Some(Wish::Calls(calls.collect()));
     }
     if let Some(expression) = expression(text) {
         return call("calculate", json!({ "expression": expression }));
@@ -159,9 +186,34 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
     let asks = ["什么", "谁", "哪", "多少"];
     let asks = is_question(text) || asks.iter().any(|word| text.contains(word));
     if asks && is_own {
-        return call("recall", json!({ "query": text }));
+        return call("recall", json!({ "query": subject(text) }));
     }
     None
+}
+
+/// Returns what a question is about, without the words that most notes have: 储物柜号码 of
+/// 我的储物柜号码是多少.
+fn subject(text: &str) -> String {
+    const ASKS: [&str; 9] = [
+        "是多少",
+        "多少",
+        "是什么",
+        "是谁",
+        "是哪",
+        "什么",
+        "？",
+        "?",
+        "我的",
+    ];
+    let plain = ASKS
+        .iter()
+        .fold(text.to_owned(), |text, asks| text.replace(asks, " "));
+    let words = keywords(&plain).join(" ");
+    if words.is_empty() {
+        text.to_owned()
+    } else {
+        words
+    }
 }
 
 /// Returns the arguments of a write as words under its card change them: "no, call it
@@ -250,6 +302,10 @@ const LIST: &[&str] = &[
     "list the files",
     "list my files",
     "what files",
+    "how many files",
+    "多少个文件",
+    "多少文件",
+    "几个文件",
     "which files",
     "show files",
     "show my files",
@@ -269,6 +325,9 @@ const READ: &[&str] = &[
     "can you show me what is in ",
     "could you read ",
     "what is in ",
+    "what's in ",
+    "tell me what is in ",
+    "tell me what's in ",
     "open ",
     "can you open ",
     "could you open ",
@@ -512,13 +571,92 @@ fn named(text: &str) -> Option<(&str, Value)> {
     arguments.is_object().then_some((tool, arguments))
 }
 
-/// Reads a wish to see a file.
-fn read(text: &str) -> Option<String> {
-    let rest = after(text, READ)?;
-    if !rest.contains(char::is_whitespace) {
-        return Some(rest.to_owned());
+/// Reads a wish to see files.
+fn read(text: &str) -> Vec<String> {
+    const HOLDS: [&str; 8] = [
+        "what's in ",
+        "what is in ",
+        "what does ",
+        "the contents of ",
+        "有什么",
+        "写了什么",
+        "写着什么",
+        "的内容",
+    ];
+    let told = after(text, READ);
+    let lead = ["请告诉我", "告诉我", "请看看", "看看", "说说", "请问"];
+    let text = strip_phrase(text, &lead).unwrap_or(text);
+    let asks = || path(text).filter(|_| is_any(&text.replace('’', "'"), &HOLDS));
+    let Some(rest) = told else {
+        return asks().into_iter().collect();
+    };
+    let mut parts = vec![rest];
+    for at in [" and ", ", ", "、", "和", "，", "以及", "还有"] {
+        parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
     }
-    path(rest)
+    let files: Option<Vec<String>> = parts.iter().map(|part| path(part.trim())).collect();
+    match files {
+        Some(files) if files.len() > 1 => files,
+        _ if !rest.contains(char::is_whitespace) => {
+            let whole = asks().unwrap_or_else(|| rest.to_owned());
+            vec![whole]
+        }
+        _ => path(rest).into_iter().collect(),
+    }
+}
+
+/// Returns the words by which a text that is to be written makes that depend on its file.
+fn depends(said: &str) -> Option<&str> {
+    const FILE: [&str; 8] = [
+        "exist",
+        "already",
+        "is there",
+        "is empty",
+        "is new",
+        "存在",
+        "已经有",
+        "还没有",
+    ];
+    let limit = restriction(said).filter(|it| it.kind == RestrictionKind::Condition)?;
+    is_any(limit.words, &FILE).then_some(limit.words)
+}
+
+/// Splits a text that is to be written where another wish follows it: "milk, and then list files".
+fn followed(said: &str) -> (&str, Option<Wish>) {
+    /// After these anything may be wished, and after the others only something about files.
+    const THEN: [&str; 8] = [
+        " and then ",
+        ", then ",
+        "; then ",
+        ". then ",
+        "，然后",
+        "。然后",
+        "，再",
+        "；然后",
+    ];
+    const AND: [&str; 8] = [", and ", " and ", ", ", "; ", ". ", "，", "；", "。"];
+    if said.starts_with(['"', '“', '「']) {
+        return (said, None);
+    }
+    let lower = said.to_ascii_lowercase();
+    let breaks = THEN.iter().chain(&AND).flat_map(|at| {
+        let places = lower.match_indices(at);
+        places.map(|(from, at)| (from, from + at.len(), THEN.contains(&at)))
+    });
+    let mut breaks: Vec<_> = breaks.collect();
+    breaks.sort_unstable();
+    let found = breaks.into_iter().find_map(|(from, to, is_next)| {
+        let rest = said.get(to..)?;
+        let rest = strip_phrase(rest, &["then ", "然后", "再"]).unwrap_or(rest);
+        let then = several(rest).or_else(|| one(rest, None))?;
+        let is_of_file = |(tool, _): &(String, Value)| tool.ends_with("_file");
+        let wanted = match &then {
+            Wish::Calls(calls) => is_next || calls.iter().any(is_of_file),
+            Wish::Answer(_) => false,
+        };
+        wanted.then_some((said.get(..from)?, Some(then)))
+    });
+    found.map_or((said, None), |(text, then)| (text.trim(), then))
 }
 
 /// Reads `write PATH: TEXT`, or what is in quotation marks and a file for it.
@@ -776,7 +914,7 @@ mod tests {
             ("what do you know about me?", r#"recall {"query":""}"#),
             (
                 "what is my sister called?",
-                r#"recall {"query":"what is my sister called?"}"#,
+                r#"recall {"query":"sister called"}"#,
             ),
             (
                 "把“买牛奶”写到 清单.md",
@@ -810,10 +948,67 @@ mod tests {
     }
 
     #[test]
+    fn each_file_and_each_wish_of_a_message_is_read() {
+        for (message, expected) in [
+            (
+                "read letter.txt and groceries.txt",
+                r#"read_file {"path":"letter.txt"}; read_file {"path":"groceries.txt"}"#,
+            ),
+            (
+                "读取 信.txt 和 购物.txt",
+                r#"read_file {"path":"信.txt"}; read_file {"path":"购物.txt"}"#,
+            ),
+            (
+                "what's in shopping.txt?",
+                r#"read_file {"path":"shopping.txt"}"#,
+            ),
+            (
+                "先别写，告诉我购物.txt里有什么",
+                r#"read_file {"path":"购物.txt"}"#,
+            ),
+            ("how many files do I have", "list_files {}"),
+            (
+                "save \"a and write b.txt: c\" to x.txt",
+                r#"write_file {"path":"x.txt","text":"a and write b.txt: c"}"#,
+            ),
+            (
+                "write todo.txt: call mum and then tell me what's in shopping.txt",
+                r#"write_file {"path":"todo.txt","text":"call mum"}; read_file {"path":"shopping.txt"}"#,
+            ),
+            (
+                "write a.txt: one and write b.txt: two",
+                r#"write_file {"path":"a.txt","text":"one"}; write_file {"path":"b.txt","text":"two"}"#,
+            ),
+            (
+                "写入 a.txt：你好，然后告诉我现在几点",
+                r#"write_file {"path":"a.txt","text":"你好"}; time {}"#,
+            ),
+            (
+                "写入 c.txt：一，写入 d.txt：二",
+                r#"write_file {"path":"c.txt","text":"一"}; write_file {"path":"d.txt","text":"二"}"#,
+            ),
+            (
+                "write a.txt: milk, bread and eggs, then sleep",
+                r#"write_file {"path":"a.txt","text":"milk, bread and eggs, then sleep"}"#,
+            ),
+            (
+                "write a.txt: if it rains, stay",
+                r#"write_file {"path":"a.txt","text":"if it rains, stay"}"#,
+            ),
+            (
+                "write foo.txt: hello but only if it doesn't exist yet",
+                "I write nothing on a condition, such as “but only if it doesn't exist yet”: nothing was \
+                 written. Say it without that, or ask first which files there are.",
+            ),
+        ] {
+            assert_eq!(said(message).as_deref(), Some(expected), "{message}");
+        }
+    }
+
+    #[test]
     fn what_is_no_plain_wish_is_left_alone() {
         for message in [
             "I was born in 1990",
-            "how do you do?",
             "read me a story about dragons",
             "a - b",
             "call me later",

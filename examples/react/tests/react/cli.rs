@@ -226,8 +226,35 @@ fn rct_4_what_is_noted_about_something_is_found_in_both_languages() {
     work.ok(&["say", "记住我对坚果过敏"]);
     let own = work.ok(&["--thread", "own", "say", "我对什么过敏"]);
     assert_contains(&own, "\n我对坚果过敏");
+    for note in ["记住我的储物柜号码是482", "记住我的wifi密码是Sunflower42"] {
+        work.ok(&["say", note]);
+    }
+    let locker = work.ok(&["--thread", "locker", "say", "我的储物柜号码是多少？"]);
+    assert_contains(&locker, "482");
+    assert_lacks(&locker, "Sunflower");
     let nothing = work.ok(&["say", "你记得什么关于咖啡的"]);
     assert_contains(&nothing, "没有要记住的这类内容");
+}
+
+/// Each wish of a message has a card or an answer of its own, in its order.
+#[test]
+fn several_wishes_are_done_one_after_the_other() {
+    let work = program();
+    let first = work.ok(&[
+        "say",
+        "write a.txt: one and write b.txt: two, then list files",
+    ]);
+    assert_contains(&first, "text: one\n");
+    let second = work.ok(&["say", &format!("yes {}", code(&first))]);
+    assert_contains(&second, "text: two\n");
+    let third = work.ok(&["say", &format!("yes {}", code(&second))]);
+    assert_contains(&third, "b.txt");
+    let both = work.ok(&["say", "read a.txt and c.txt"]);
+    assert_contains(&both, "one");
+    assert_contains(&both, "there is no \"c.txt\"");
+    work.ok(&["say", "remember that dentist on 4 December at 9:30"]);
+    let card = work.ok(&["say", "forget the dentist note"]);
+    assert_contains(&card, "note: dentist on 4 December at 9:30");
 }
 
 /// The heading of a card is what people call the act, and so are its arguments.
