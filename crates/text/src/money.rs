@@ -328,6 +328,7 @@ impl WrittenRun<'_> {
     /// Returns true if one of the labels comes shortly before it, with no other fact in between.
     fn has_label(&self, labels: &[&str]) -> bool {
         const FAR: usize = 8;
+        const SAID: usize = 60;
         let between = |gap: &str| {
             let other = |c: char| c.is_ascii_digit() || "，,。;；".contains(c);
             gap.chars().count() <= FAR && !gap.contains(other)
@@ -340,7 +341,6 @@ impl WrittenRun<'_> {
             found.is_some_and(between)
         };
         // "The budget for Oslo is 600" says of what it is, within so many characters.
-        const SAID: usize = 60;
         let from = self.before.char_indices().rev().take(SAID).last();
         let lead = from.and_then(|(from, _)| self.before.get(from..));
         let clause = lead

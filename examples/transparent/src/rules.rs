@@ -8,7 +8,10 @@ use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
     memory::importance,
     state::ToolSchema,
-    words::{ShortAnswer, courtesy, is_negated, keywords, notes_meant, path, period, to_forget},
+    words::{
+        ShortAnswer, courtesy, is_negated, is_question, keywords, notes_meant, path, period,
+        to_forget,
+    },
 };
 use serde_json::{Map, Value, json};
 
@@ -410,7 +413,7 @@ const REFUSED: [&str; 6] = [
 pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
     const MATTERS: f32 = 0.7;
     let text = turn.request.text.trim();
-    let asks = text.ends_with(['?', '？', '吗', '么']);
+    let asks = is_question(text) || ["谁", "什么", "哪"].iter().any(|word| text.contains(word));
     let told = turn.intent.as_ref().is_some_and(|intent| {
         let kind = intent.params.kind.as_str();
         let tells = matches!(intent.intent, IntentKind::Chat | IntentKind::Create);
@@ -419,6 +422,9 @@ pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
     let says_nothing = courtesy(text).is_some() || ShortAnswer::of(text).is_some();
     let asked = to_remember(text).is_some() || to_quote(text).is_some();
     let refused = is_negated(text, &["remember", "记", "note"]);
+    let lower = text.to_lowercase();
+    let ends = ["remember nothing", "stop remember", "stop noting"];
+    let refused = refused || ends.iter().any(|words| lower.contains(words));
     let kept = told
         && !asks
         && !asked

@@ -3,7 +3,7 @@ use super::{BREAKS, DayReference, TO, date, english_day, has_start, name, single
 use crate::{number::number as any_number, word::after_word};
 
 /// The words of a wish to move something: "from Friday to Sunday" then names two days, and no span.
-const MOVES: [&str; 21] = [
+const MOVES: [&str; 20] = [
     "move",
     "moves",
     "moving",
@@ -24,7 +24,6 @@ const MOVES: [&str; 21] = [
     "推",
     "换",
     "搬",
-    "排",
 ];
 
 /// Reads `dec 3 to dec 5`, `dec 3-5`, `3 to 5 december`, `from tomorrow until friday`, `3号到5号`,
@@ -90,7 +89,12 @@ fn day_of(month: i8, from: i8, end: &str) -> Option<(Vec<DayReference>, &str)> {
     const UNITS: [&str; 10] = [
         "am", "pm", "a.m.", "p.m.", "o'clock", "hours", "hour", "h", "minutes", "min",
     ];
-    let (day, tail) = english_day(end.strip_prefix("the ").unwrap_or(end))?;
+    let chinese = || {
+        let (day, tail) = any_number(end)?;
+        Some((day, tail.strip_prefix(['日', '号'])?))
+    };
+    let english = english_day(end.strip_prefix("the ").unwrap_or(end));
+    let (day, tail) = english.or_else(chinese)?;
     let day = i8::try_from(day)
         .ok()
         .filter(|day| (from..=31).contains(day))?;

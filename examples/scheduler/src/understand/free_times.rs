@@ -26,7 +26,7 @@ pub(super) fn with(known: &[FreeTime], facts: &Facts<'_>, more: &[When]) -> Opti
     let mut times = known.to_vec();
     for when in more {
         // "Nothing after nine" is about every day.
-        let every = when.days.is_none() && when.starts.is_some();
+        let every = when.starts.is_some() && more.iter().all(|when| when.days.is_none());
         let every = every.then(|| ahead(facts));
         let time = FreeTime {
             dates: every.unwrap_or_else(|| dates(facts, when)),

@@ -358,6 +358,24 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
         )));
     }
     let said = format!("{head} {text}");
+    let again = matches!(
+        TimeReference::of(&normalize(&said)),
+        Some(TimeReference::Again(..) | TimeReference::Every(_))
+    );
+    if again {
+        return Some(Understanding::Refusal(say!(
+            "I remind once, and not again and again, so nothing was kept. Say one day and one time.",
+            "我只能提醒一次，不能反复提醒，因此没有记下。请说一个日期和时间。"
+        )));
+    }
+    let clocks = super::lex::tokens(&said, facts).into_iter();
+    let clocks = clocks.filter(|token| matches!(token.kind, super::lex::Kind::Clock(..)));
+    if clocks.count() > 1 {
+        return Some(Understanding::Refusal(say!(
+            "A reminder has one time, and there are several here, so nothing was kept. Say one reminder after the other.",
+            "一个提醒只有一个时间，这里有好几个，因此没有记下。请一个一个地说。"
+        )));
+    }
     let now = facts.now;
     let due = now.and_then(|now| due(&said, now, facts));
     // "Call me" is a reminder only at a time.

@@ -261,10 +261,22 @@ impl<'a> Planner<'a> {
             return Err(self.unchanged(&self.outside()));
         }
         let verb = main_verb(clause);
-        if matches!(
+        // "Do not make Friday free", 别把周三空出来.
+        const DENIES: [&str; 6] = [
+            "don't make",
+            "do not make",
+            "别把",
+            "不要把",
+            "别让",
+            "不要让",
+        ];
+        let denied = DENIES.iter().any(|words| clause.text.starts_with(words));
+        let not_kept = (clause.denies(Verb::Keep) || denied) && clause.has(Verb::Free);
+        let used_again = matches!(
             verb,
             Some((Verb::Free | Verb::Busy, true) | (Verb::Reopen, false))
-        ) {
+        );
+        if used_again || not_kept {
             return self.take_back(clause).map(|()| Step::Planned);
         }
         if matches!(verb, Some((_, false)) | None) {
@@ -293,6 +305,8 @@ impl<'a> Planner<'a> {
             Some((Verb::Later, false)) => self.shift(clause, true),
             Some((Verb::Move, false)) => self.relocate(clause, true),
             Some((Verb::Place, false)) => return self.place(clause),
+            // "Do not move anything on Monday" frees nothing.
+            Some((Verb::Move, true)) if clause.names.is_empty() => Self::keep(),
             Some((Verb::Place | Verb::Study | Verb::Move | Verb::Add, true)) => {
                 self.keep_away(clause)
             }

@@ -249,12 +249,8 @@ fn parted(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
                     .whens
                     .iter()
                     .all(|(_, role)| !matches!(role, Role::Not | Role::Except | Role::Only));
-            // "Free the weekend, except Sunday morning".
-            let excepts = clause.verbs.is_empty()
-                && clause.names.is_empty()
-                && clause.whens.iter().all(|(_, role)| *role == Role::Except);
             match wishes.last_mut() {
-                Some(last) if completes || excepts && frees(last) => complete(last, clause),
+                Some(last) if completes => complete(last, clause),
                 _ => limits.push(clause),
             }
             continue;
@@ -320,6 +316,20 @@ fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
         // "Free Wednesday, but leave algebra where it is": the second limits the first.
         if !wishes.iter().all(Clause::keeps) {
             limits.extend(wishes.extract_if(.., |wish| wish.keeps()));
+        }
+    }
+    // "Free the weekend, except Sunday morning", and 除了周一，下周都空出来.
+    if let Some(first) = wishes
+        .first_mut()
+        .filter(|wish| wish.has(Verb::Free) || wish.has(Verb::Busy))
+    {
+        let excepts = |clause: &mut Clause| {
+            let only_days = clause.verbs.is_empty() && clause.names.is_empty();
+            let all = clause.whens.iter().all(|(_, role)| *role == Role::Except);
+            only_days && all && !clause.whens.is_empty()
+        };
+        for excepted in limits.extract_if(.., excepts) {
+            complete(first, excepted);
         }
     }
     // A topic that came first and was taken for a limit.

@@ -99,7 +99,7 @@ const LISTS_FILES: Words = Words(
 const EXCEPT: Words = Words("but not/except/without/除了/不要");
 const SEARCH: Words = Words("找/搜/查/find/search/look for/where is/where are");
 const QUESTION: Words = Words(
-    "是什么/叫什么/什么名字/什么时候/在哪/哪里/是谁/谁是/多少/几月/几号/几点/做什么/说什么/怎么/为什么/吗/呢/什么来着",
+    "谁/哪天/哪个/对什么/什么颜色/是什么/叫什么/什么名字/什么时候/在哪/哪里/是谁/谁是/多少/几月/几号/几点/做什么/说什么/怎么/为什么/吗/呢/什么来着",
 );
 
 /// Returns the kind of a wish. `lower` is its text in lower case.
@@ -172,7 +172,7 @@ pub(super) fn kind(lower: &str) -> WishKind {
 pub(super) fn forgets_all(lower: &str) -> bool {
     const ENDS: Words = Words("delete /erase /forget /clear /wipe /删/清空/忘掉/忘记");
     const KNOWN: Words = Words(
-        "everything you know/all you know/everything you remember/all you remember/everything about me/all about me/what you know about me/关于我的一切/我的一切/关于我的所有/关于我的全部/所有记忆/全部记忆",
+        "everything you know/all you know/everything you remember/all you remember/all my notes/all notes/everything about me/all about me/what you know about me/关于我的一切/我的一切/关于我的所有/关于我的全部/所有记忆/全部记忆",
     );
     ENDS.are_in(lower) && KNOWN.are_in(lower)
 }

@@ -973,6 +973,8 @@ fn trn_11_what_is_not_done_is_not_kept_and_what_is_kept_is_said() {
             "nothing was forgotten",
         ),
         ("how many words are in plan_v1.md?", "cannot count"),
+        ("谁对花生过敏", "没有找到"),
+        ("delete all my notes", "nothing was forgotten"),
         (
             "forget my old dentist and remember that my dentist is Ann",
             "Nothing was done",

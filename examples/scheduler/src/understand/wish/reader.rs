@@ -15,6 +15,7 @@ use super::{
     },
     Clause, Role, expand,
 };
+use crate::schedule::Slot;
 
 /// Days and times that are being read.
 #[derive(Default)]
@@ -25,6 +26,8 @@ pub(super) struct OpenWhen {
     clocks: Vec<(i8, i8, bool)>,
     sections: BTreeSet<u8>,
     from_section: Option<u8>,
+    /// The sections between two times of day.
+    hours: BTreeSet<u8>,
     role: Option<Role>,
     not: bool,
     except: bool,
@@ -88,6 +91,10 @@ impl Reader<'_, '_> {
                 }
                 return 1;
             }
+            Kind::Clock(hour, minute, sure) if let Some(end) = self.until(rest) => {
+                self.hours((*hour, *minute, *sure), end);
+                return 3;
+            }
             Kind::Clock(hour, minute, sure) => {
                 self.clock(*hour, *minute, *sure);
                 return 1;
@@ -121,6 +128,42 @@ impl Reader<'_, '_> {
             _ => {}
         }
         1
+    }
+
+    /// Returns the time of day up to which one goes on: the four of 三点到四点. What moves from one
+    /// time to another names two.
+    fn until(&self, rest: &[Token]) -> Option<(i8, i8, bool)> {
+        let [to, end, ..] = rest else { return None };
+        let moves = self
+            .clause
+            .verbs
+            .iter()
+            .any(|(verb, _)| *verb == Verb::Move);
+        let spans = to.kind == Kind::Relation(Relation::To)
+            && !moves
+            && (self.clause.is_away || self.role != Some(Role::From));
+        match end.kind {
+            Kind::Clock(hour, minute, sure) if spans => Some((hour, minute, sure)),
+            _ => None,
+        }
+    }
+
+    /// Takes the sections between two times of day.
+    fn hours(&mut self, from: (i8, i8, bool), to: (i8, i8, bool)) {
+        let facts = self.facts;
+        let open = self.opened();
+        let near = open.parts.first().copied();
+        let time = |(hour, minute, sure)| when::time(hour, minute, sure, near, facts);
+        let (Some(from), Some(to)) = (time(from), time(to)) else {
+            return;
+        };
+        let within = |section: &u8| {
+            let slot = Slot::new(1, *section, *section);
+            let times = facts.sections.times(&slot);
+            times.is_some_and(|(begin, end)| begin < to && from < end)
+        };
+        let sections: BTreeSet<u8> = (1..=facts.sections.count()).filter(within).collect();
+        open.hours.extend(sections);
     }
 
     fn clock(&mut self, hour: i8, minute: i8, sure: bool) {
@@ -405,6 +448,8 @@ impl Reader<'_, '_> {
                 },
                 None => when.odd = Some(Time::midnight()),
             }
+        } else if !open.hours.is_empty() {
+            when.starts = Some(open.hours);
         } else if let Some(first) = open.from_section {
             when.exact = true;
             when.starts = Some(if open.sections.len() > 2 {

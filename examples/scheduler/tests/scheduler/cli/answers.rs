@@ -260,6 +260,17 @@ fn an_exception_is_left_where_it_is_and_every_evening_can_be_kept_free() {
     work.ok(&["--yes"]);
     let placed = work.ok(&["say", "what did you change today?"]);
     assert_contains(&placed, ["My last change", "Limits of sequences"]);
+    for (words, kept) in [
+        ("I'm away from Monday to Thursday, except Tuesday", "Tue "),
+        ("除了周二，下周都空出来", "周二"),
+    ] {
+        let asked = work.ok(&["say", words]);
+        let told = asked
+            .lines()
+            .find(|line| line.contains("If you agree") || line.contains("如果你同意"));
+        assert_lacks(told.expect("days that are kept free"), kept);
+        work.ok(&["say", &format!("no {}", code(&asked))]);
+    }
     let refused = work.ok(&["say", "actually no, put it back on Thursday"]);
     assert_contains(&refused, "nothing was changed");
     let asked = work.ok(&["say", "nothing on weekdays except Limits of sequences"]);
@@ -269,6 +280,16 @@ fn an_exception_is_left_where_it_is_and_every_evening_can_be_kept_free() {
     let late = work.ok(&["say", "nothing after 8 pm please"]);
     assert_contains(&late, "every day 20:00");
     assert_lacks(&late, "Nothing was changed");
+    for words in [
+        "remind me to drink water every day at 10:00",
+        "每天十点提醒我喝水",
+        "remind me to call mum on Friday at 5 pm, no wait, at 6 pm",
+        "周五下午五点提醒我给妈妈打电话，不对，六点",
+        "don't move anything on Monday",
+    ] {
+        let told = work.ok(&["say", words]);
+        assert_lacks(&told, ["Reminder:", "提醒：", "I keep", "--card"]);
+    }
     for (words, due) in [
         ("remind me tomorrow at 8 to take my keys", " 08:00"),
         ("remind me tomorrow at 6:30 to get up", " 06:30"),
