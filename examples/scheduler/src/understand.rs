@@ -65,6 +65,8 @@ pub struct Facts<'a> {
     pub notes: &'a [MemoryNote],
     /// The reminders of the person.
     pub reminders: &'a [Reminder],
+    /// True if the notes and reminders were read; under a card they are not.
+    pub knows_notes: bool,
     /// The times that the person wants kept free.
     pub free_times: &'a [FreeTime],
     /// The times that were kept free before the last change; none if nothing was changed.
@@ -116,6 +118,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn of(agent: &'a AgentState, schedule: &'a ScheduleState, deps: &'a Deps) -> Self {
         Self {
             existing_may_move: deps.existing_may_move,
+            knows_notes: true,
             ..Self::about(agent, schedule, &deps.sections)
         }
     }
@@ -136,6 +139,7 @@ impl<'a> Facts<'a> {
             lang: agent.lang,
             notes: &[],
             reminders: &[],
+            knows_notes: false,
             free_times: &agent.free_times,
             previous_free_times: agent.previous_free_times.as_deref(),
             existing_may_move: false,

@@ -15,6 +15,9 @@ use crate::store::{MemoryNote, NoteKind, Reminder, StoreWrite};
 pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let shown = text.trim();
     let lower = normalize(shown);
+    if let Some(undone) = undone(text, facts) {
+        return Some(undone);
+    }
     if let Some(corrected) = corrected(&lower, facts) {
         return Some(corrected);
     }
@@ -125,6 +128,12 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     );
     if !notes && !reminders {
         return None;
+    }
+    if !facts.knows_notes && content(lower, lower, &NOTES.note).is_none() {
+        return Some(Understanding::Refusal(say!(
+            "I tell your notes and reminders once the card is answered.",
+            "先回答卡片，之后再告诉你备忘和提醒。"
+        )));
     }
     let asks = lower.ends_with(['?', '吗'])
         || NOTES
@@ -250,6 +259,20 @@ fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
         });
     }
     lines.join("\n")
+}
+
+/// Reads "undo" right after a note or a reminder was made: it goes, and nothing else.
+fn undone(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
+    let said = facts.said.filter(|_| super::lex::is_undo(text))?;
+    let made = |write: StoreWrite| crate::nodes::errand_reply(&write) == said;
+    let (notes, reminders) = (facts.notes.len(), facts.reminders.len());
+    let last = facts.reminders.last();
+    if last.is_some_and(|last| made(StoreWrite::Remind(last.clone()))) {
+        return Some(Understanding::Forget([notes + reminders - 1].into()));
+    }
+    let last = facts.notes.last();
+    let is_last = last.is_some_and(|last| made(StoreWrite::Note(last.clone())));
+    is_last.then(|| Understanding::Forget([notes - 1].into()))
 }
 
 /// Reads "no, the day after tomorrow" right after a reminder was made.

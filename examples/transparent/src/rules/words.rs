@@ -1,5 +1,7 @@
 //! The meaning of a wish's words for the tools of this agent.
-use fugato::words::{after_phrase, clock_time, keywords, number, number_after, strip_phrase};
+use fugato::words::{
+    after_phrase, clock_time, keywords, number, number_after, strip_phrase, without_code,
+};
 
 /// The endings of the names of files, by the words for their kind.
 const KINDS: [(&str, &[&str]); 15] = [
@@ -403,17 +405,8 @@ pub(crate) fn retimed(request: &str, words: &str) -> Option<String> {
         "不 ",
     ];
     // The code of the card says which one is meant, and no time.
-    let is_code = |word: &&str| {
-        let mut kinds = word
-            .trim_end_matches([',', '.'])
-            .chars()
-            .map(|c| c.is_ascii_digit());
-        let shape = [false, true, false, true];
-        kinds.by_ref().eq(shape) && word.is_ascii()
-    };
-    let words = words.split(' ').filter(|word| !is_code(word));
-    let words = &words.collect::<Vec<_>>().join(" ");
-    let marks = |c: char| c.is_whitespace() || ".。!！".contains(c);
+    let words = &without_code(words).0;
+    let marks = |c: char| c.is_whitespace() || ".。!！,，".contains(c);
     let alone = || Some(strip_phrase(words.trim(), &NO).unwrap_or(words));
     let said = after_phrase(words, &SAYS)
         .or_else(alone)?

@@ -297,6 +297,13 @@ fn an_exception_is_left_where_it_is_and_every_evening_can_be_kept_free() {
     ] {
         assert_contains(&work.ok(&["say", words]), due);
     }
+    // "Undo" after a reminder takes that one back, and nothing of the plan.
+    work.ok(&["say", "remind me tomorrow at 9 to water the plants"]);
+    let undone = work.ok(&["say", "undo"]);
+    assert_contains(&undone, "It is removed");
+    let left = work.ok(&["say", "which reminders have I"]);
+    assert_contains(&left, "take my keys");
+    assert_lacks(&left, "water the plants");
     assert_contains(
         &work.ok(&["say", "delete all my reminders"]),
         "All 3 are removed",
