@@ -1,9 +1,16 @@
 //! Times as people say them, converted to cron expressions.
+mod slot;
+
+use std::ops::Range;
+
 use jiff::{SignedDuration, Span, Zoned, civil::Date};
 
 use crate::{
-    DateDirection, Recurrence, Time, TimeReference, dates, is_chinese, number, numerals,
-    time::leaves_half_open, time_reference::UnclearTime,
+    DateDirection, DayMention, DayReference, Recurrence, Time, TimeReference, dates, day_mentions,
+    is_chinese, number, numerals,
+    spelling::respell_days,
+    time::leaves_half_open,
+    time_reference::{self, UnclearTime},
 };
 
 /// A schedule as a cron expression.
@@ -34,8 +41,28 @@ pub enum ScheduleError {
 
 impl CronSchedule {
     /// Returns the schedule that a text names at the time `now`: every day or on certain days, every
-    /// few hours, today, tomorrow, on a date or after a while.
+    /// few hours, today, tomorrow, on a date or after a while. Days are read also where they are
+    /// misspelled, and other words at the place of the time are an error.
+    ///
+    /// ```
+    /// use fugato_text::{CronSchedule, ScheduleError};
+    ///
+    /// let now = "2026-03-02T12:00[UTC]".parse()?;
+    /// let of = |text| CronSchedule::of(text, &now);
+    /// assert_eq!(of("remind me at 6pm tomrrow to run"), of("remind me at 6pm tomorrow to run"));
+    /// let unclear = |words: &str| Err(ScheduleError::Unclear(words.into()));
+    /// assert_eq!(of("remind me on my birthday at 8 to run"), unclear("on my birthday"));
+    /// assert_eq!(of("名天九点提醒我跑步"), unclear("名天"));
+    /// # Ok::<(), jiff::Error>(())
+    /// ```
     pub fn of(text: &str, now: &Zoned) -> Result<Self, ScheduleError> {
+        let due = Self::read(text, now)?;
+        let unread = slot::unread(&narrow(text), now);
+        unread.map_or(Ok(due), |unread| Err(named(&unread, text)))
+    }
+
+    /// Returns the schedule that is named in a text, also beside words that are not understood.
+    fn read(text: &str, now: &Zoned) -> Result<Self, ScheduleError> {
         let plain = &narrow(text);
         let unread = match TimeReference::read(plain) {
             Ok(Some(reference)) => return Self::at(&reference, plain, now),
@@ -45,7 +72,7 @@ impl CronSchedule {
         match dated(plain, now) {
             Some(due) => due,
             None => Err(match unread {
-                Some(unclear) => named(&unclear, text),
+                Some(unclear) => named(&of_days(plain, &unclear).unwrap_or(unclear), text),
                 None => missing(plain, text, now),
             }),
         }
@@ -140,6 +167,23 @@ impl CronSchedule {
     }
 }
 
+/// Returns the error for several days, or for days from one to another, of which one was unclear.
+fn of_days(plain: &str, unclear: &UnclearTime) -> Option<UnclearTime> {
+    if unclear.is_another || day_mentions(&unclear.part).is_empty() {
+        return None;
+    }
+    let lower = plain.to_lowercase();
+    let mentions = day_mentions(&lower);
+    let said = |day: &DayMention| lower.get(day.range.clone());
+    match mentions.as_slice() {
+        [_, second, ..] if !second.is_excluded && !second.joined => {
+            said(second).map(UnclearTime::another)
+        }
+        [day] if matches!(day.days, DayReference::Span(..)) => said(day).map(UnclearTime::new),
+        _ => None,
+    }
+}
+
 /// Returns the error for words that are not understood, as they stand in the text.
 fn named(unclear: &UnclearTime, text: &str) -> ScheduleError {
     let at = text.to_lowercase().find(&unclear.part);
@@ -158,6 +202,7 @@ fn missing(plain: &str, text: &str, now: &Zoned) -> ScheduleError {
     let found = dates(plain, now.date(), DateDirection::Ahead);
     match (TimeReference::repeats(&found.rest), found.dates.as_slice()) {
         (Err(unclear), _) => named(&unclear, text),
+        (Ok(false), []) if time_reference::names_day(plain) => ScheduleError::NoHour,
         (Ok(false), []) => ScheduleError::NoTime,
         (Ok(false), [day]) if *day < now.date() => ScheduleError::Past,
         (Ok(true), []) | (Ok(false), [_]) => ScheduleError::NoHour,
@@ -184,26 +229,13 @@ pub fn untimed<'t>(text: &'t str, now: &Zoned) -> &'t str {
     let (Ok(now), true) = (now.start_of_day(), text.chars().count() <= LONGEST) else {
         return text;
     };
-    let Ok(whole) = CronSchedule::of(text, &now) else {
+    let Some(named) = named_part(text, &now) else {
         return text;
     };
-    let is_same = |part: Option<&str>| {
-        part.is_some_and(|part| CronSchedule::of(part, &now).as_ref() == Ok(&whole))
-    };
-    // The shortest part that names the same time.
-    let starts = || text.char_indices().map(|(at, _)| at);
-    let mut ends = starts().skip(1).chain([text.len()]);
-    let Some(end) = ends.find(|end| is_same(text.get(..*end))) else {
-        return text;
-    };
-    let begins = starts().take_while(|at| *at < end);
-    let begin = begins.filter(|at| is_same(text.get(*at..end))).last();
-    let (before, behind) = (text.get(..begin.unwrap_or(0)), text.get(end..));
+    let (before, behind) = (text.get(..named.start), text.get(named.end..));
     let is_word = |c: char| c.is_ascii_alphanumeric();
     let mark = |c: char| c.is_whitespace() || "，,。.；;、：:".contains(c);
-    let mut before = before.unwrap_or_default().trim_end_matches(is_word);
-    let is_time = |c: char| is_word(c) || c == ':';
-    let mut behind = behind.unwrap_or_default().trim_start_matches(is_time);
+    let (mut before, mut behind) = (before.unwrap_or_default(), behind.unwrap_or_default());
     for word in ["every", "each", "in", "at", "on", "by", "from"] {
         let cut = before.trim_end().strip_suffix(word);
         before = cut.filter(|it| !it.ends_with(is_word)).unwrap_or(before);
@@ -219,6 +251,24 @@ pub fn untimed<'t>(text: &'t str, now: &Zoned) -> &'t str {
         (before, "") => before,
         _ => text,
     }
+}
+
+/// Returns the bytes of the shortest whole words of a text that name its schedule.
+fn named_part(text: &str, now: &Zoned) -> Option<Range<usize>> {
+    let whole = CronSchedule::read(text, now).ok()?;
+    let is_same = |part: Option<&str>| {
+        part.is_some_and(|part| CronSchedule::read(part, now).as_ref() == Ok(&whole))
+    };
+    let starts = || text.char_indices().map(|(at, _)| at);
+    let mut ends = starts().skip(1).chain([text.len()]);
+    let end = ends.find(|end| is_same(text.get(..*end)))?;
+    let begins = starts().take_while(|at| *at < end);
+    let begin = begins.filter(|at| is_same(text.get(*at..end))).last()?;
+    let is_word = |c: char| c.is_ascii_alphanumeric();
+    let is_time = |c: char| is_word(c) || c == ':';
+    let before = text.get(..begin)?.trim_end_matches(is_word);
+    let behind = text.get(end..)?.trim_start_matches(is_time);
+    Some(before.len()..text.len() - behind.len())
 }
 
 /// Returns what is to be done without the word before it: "to call Anna", "about the dentist".
@@ -265,13 +315,14 @@ fn fields(days: &Recurrence) -> String {
     }
 }
 
-/// Returns a text with numbers in half width, and with noon and half past nine as times of the clock.
+/// Returns a text with numbers in half width, days as they are spelled, and noon and half past nine as times of the clock.
 fn narrow(text: &str) -> String {
     let digit = |c: char| match c {
         '０'..='９' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
         c => c,
     };
     let text: String = text.chars().map(digit).collect();
+    let text = respell_days(&text);
     // In Chinese a digit may begin the next word, as in 8点一起吃饭.
     let text = if is_chinese(&text) {
         text

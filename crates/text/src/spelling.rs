@@ -1,6 +1,8 @@
 //! Latin words without their endings, and misspelled ones.
 use std::collections::BTreeSet;
 
+use crate::calendar::{weekday, weekday_names};
+
 /// Returns a Latin word in lower case without its ending: "sorting" and "sorts" are "sort".
 pub fn stem(word: &str) -> &str {
     let endings = ["ing", "ed", "es", "s"];
@@ -72,6 +74,34 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
 /// assert_eq!(meant, "move it to wednesday");
 /// ```
 pub fn respell(text: &str, known: &BTreeSet<&str>, is_known: impl Fn(&str) -> bool) -> String {
+    let allowed = |word: &str, _: &str| if word.len() > 8 { 2 } else { 1 };
+    respell_within(text, known, is_known, allowed)
+}
+
+/// Returns a text whose misspelled English words for days are those that must have been meant.
+pub(crate) fn respell_days(text: &str) -> String {
+    // These are near to a day, and mean something else.
+    const OTHERS: [&str; 3] = ["sundae", "toddy", "toady"];
+    let days = ["today", "tonight", "tomorrow", "yesterday"];
+    let known = weekday_names().chain(days).collect();
+    let is_known = |word: &str| OTHERS.contains(&word) || weekday(word).is_some();
+    let allowed = |_: &str, day: &str| if day.len() > 7 { 2 } else { 1 };
+    let mut out = String::new();
+    for word in text.split_inclusive(|c: char| !c.is_ascii_alphabetic()) {
+        let lower = word.to_ascii_lowercase();
+        let spelled = respell_within(&lower, &known, is_known, allowed);
+        out.push_str(if spelled == lower { word } else { &spelled });
+    }
+    out
+}
+
+/// Corrects words that differ from a known one by no more letters than are allowed of both.
+fn respell_within(
+    text: &str,
+    known: &BTreeSet<&str>,
+    is_known: impl Fn(&str) -> bool,
+    allowed: impl Fn(&str, &str) -> usize,
+) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -89,22 +119,27 @@ pub fn respell(text: &str, known: &BTreeSet<&str>, is_known: impl Fn(&str) -> bo
         out.push_str(if right {
             word
         } else {
-            meant(word, known).unwrap_or(word)
+            meant(word, known, &allowed).unwrap_or(word)
         });
     }
     out
 }
 
 /// Returns the only known word that is near enough to a misspelled one.
-fn meant<'k>(word: &str, known: &BTreeSet<&'k str>) -> Option<&'k str> {
-    let allowed = if word.len() > 8 { 2 } else { 1 };
+fn meant<'k>(
+    word: &str,
+    known: &BTreeSet<&'k str>,
+    allowed: impl Fn(&str, &str) -> usize,
+) -> Option<&'k str> {
     let near = known.iter().filter(|other| {
         other.len() >= 5
-            && other.len().abs_diff(word.len()) <= allowed
+            && other.len().abs_diff(word.len()) <= allowed(word, other)
             && other.chars().next() == word.chars().next()
     });
     let near = near.map(|other| (edit_distance(word, other), *other));
-    let near: BTreeSet<(usize, &str)> = near.filter(|(far, _)| *far <= allowed).collect();
+    let near: BTreeSet<(usize, &str)> = near
+        .filter(|(far, other)| *far <= allowed(word, other))
+        .collect();
     let mut near = near.into_iter();
     let (far, found) = near.next()?;
     near.next()

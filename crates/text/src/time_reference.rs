@@ -98,6 +98,11 @@ fn is_joined(between: Option<&str>) -> bool {
     .is_some()
 }
 
+/// Returns true if a text names a day, or a part of one such as tonight.
+pub(crate) fn names_day(text: &str) -> bool {
+    day(&text.to_lowercase(), text.len()).is_some()
+}
+
 /// Returns the day that is named before the time, or else after it.
 fn day(text: &str, clock: usize) -> Option<i64> {
     // Parts of a day that also name the day.

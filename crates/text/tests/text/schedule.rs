@@ -96,6 +96,33 @@ fn trn_8_what_people_say_becomes_a_schedule() {
 }
 
 #[test]
+fn trn_8_days_are_read_where_they_are_misspelled_and_courtesies_beside_them() {
+    let noon = date(2026, 11, 22).at(12, 0, 0, 0);
+    let noon = noon.to_zoned(TimeZone::UTC).expect("there is such a time");
+    for (text, expected) in [
+        (
+            "remind me to call Ada tommorow at 6pm",
+            "0 0 18 23 11 * 2026",
+        ),
+        ("remind me at 6pm Tomrrow to run", "0 0 18 23 11 * 2026"),
+        ("remind me at 8pm to buy a sundae", "0 0 20 22 11 * 2026"),
+        ("every wensday at 8:30", "30 8 * * 3"),
+        ("麻烦你到时候今晚8点提醒我", "0 0 20 22 11 * 2026"),
+        (
+            "could you please remind me again today at 18:00 sharp to run",
+            "0 0 18 22 11 * 2026",
+        ),
+        (
+            "remind me at 8pm I have to call my mother to wish her luck",
+            "0 0 20 22 11 * 2026",
+        ),
+    ] {
+        let read = CronSchedule::of(text, &noon).map(|read| read.expression);
+        assert_eq!(read.as_deref(), Ok(expected), "{text}");
+    }
+}
+
+#[test]
 fn trn_8_what_is_not_understood_of_a_time_is_named() {
     let noon = date(2026, 11, 22).at(12, 0, 0, 0);
     let noon = noon.to_zoned(TimeZone::UTC).expect("there is such a time");
@@ -132,7 +159,7 @@ fn trn_8_what_is_not_understood_of_a_time_is_named() {
             several("15:00 to eat"),
         ),
         ("every 2 hours at 9:00", several("every 2 hours")),
-        ("11月1日和12月25日8点提醒我", unclear("11月1日")),
+        ("11月1日和12月25日8点提醒我", several("12月25日")),
         // Texts that are only understood in part.
         ("周三8点提醒我", unclear("周三")),
         ("2月30日8点提醒我", unclear("2月30日")),
@@ -168,6 +195,35 @@ fn trn_8_what_is_not_understood_of_a_time_is_named() {
         ),
         ("每个工作日早上8点提醒我吃药，周三除外", unclear("周三")),
         ("every hour until 6", unclear("until 6")),
+        // Several days are no unknown words.
+        (
+            "remind me on Tuesday and Thursday at 8 to run",
+            several("Thursday"),
+        ),
+        ("周一和周三八点提醒我跑步", several("周三")),
+        (
+            "remind me from Monday to Friday at 8 to run",
+            unclear("Monday to Friday"),
+        ),
+        ("remind me tonight to run", ScheduleError::NoHour),
+        ("今晚提醒我跑步", ScheduleError::NoHour),
+        // The place of a time is for the time alone.
+        ("名天九点提醒我打电话", unclear("名天")),
+        ("妈妈生日那天九点提醒我买花", unclear("妈妈生日那天")),
+        (
+            "remind me on my birthday at 8 to run",
+            unclear("on my birthday"),
+        ),
+        ("remind me and Bob at 8 to run", unclear("and Bob")),
+        (
+            "remind me at 7 and don't tell anyone",
+            unclear("and don't tell anyone"),
+        ),
+        (
+            "remind me every day at 8 and 20 to take pills",
+            several("and 20"),
+        ),
+        ("take pills every day at 8 and 20", several("and 20")),
     ] {
         assert_eq!(CronSchedule::of(text, &noon), Err(error), "{text}");
     }

@@ -327,8 +327,8 @@ fn no_time(error: Option<ScheduleError>, lang: Lang) -> String {
             format!("一个提醒只有一个时间，而“{part}”是另一个，所以没有安排。请一个一个地说。"),
         ),
         Some(ScheduleError::Unclear(part)) => lang.pick(
-            format!("I do not understand the time “{part}”, so nothing is scheduled. When shall I remind you?"),
-            format!("没听懂时间“{part}”，所以没有安排。什么时候提醒？"),
+            format!("“{part}” is no time that I understand, so nothing is scheduled. When shall I remind you?"),
+            format!("“{part}”不是我能听懂的时间，所以没有安排。什么时候提醒？"),
         ),
         _ => lang.pick(
             "When shall I remind you? Say for instance: every day at 8:30, tomorrow at 15:00, in 10 minutes.".to_owned(),
