@@ -1,7 +1,7 @@
 //! The parts of a wish that limit it: what is excepted, and what has to be true first.
 use crate::{
-    is_chinese,
-    word::{after_word, before_word, word_positions},
+    is_chinese, is_question,
+    word::{after_word, before_word, has_any_word, word_positions},
 };
 
 /// The kind of a [`Restriction`].
@@ -22,12 +22,24 @@ pub struct Restriction<'t> {
     pub words: &'t str,
 }
 
-/// These except or limit by themselves. Of words with the same beginning the longest comes first.
-const ALWAYS: &[(RestrictionKind, &[&str])] = &[
+/// The force of a word that limits a wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Force {
+    Exception,
+    Condition,
+    /// A condition if a sentence follows: "once more" is none.
+    Once,
+    /// A condition on an order, and on anything else if somebody has to decide.
+    Wait,
+    /// A condition if somebody has to decide: "after my boss agrees".
+    Decision,
+}
+
+/// The words that limit by themselves.
+const WORDS: &[(Force, &[&str])] = &[
     (
-        RestrictionKind::Exception,
+        Force::Exception,
         &[
-            "except for",
             "except",
             "excepting",
             "excluding",
@@ -49,39 +61,80 @@ const ALWAYS: &[(RestrictionKind, &[&str])] = &[
         ],
     ),
     (
-        RestrictionKind::Condition,
+        Force::Condition,
         &[
-            "but only if",
-            "only if",
-            "only when",
-            "only once",
-            "even if",
             "if",
             "unless",
-            "as soon as",
-            "as long as",
             "provided",
             "providing",
+            "as long as",
+            "as soon as",
             "in case",
-            "whenever",
-            "when",
-            "once",
-            "until",
-            "till",
-            "只有在",
-            "除非",
+            "assuming",
             "如果",
-            "要是",
+            "万一",
             "假如",
             "假若",
+            "假使",
+            "要是",
             "倘若",
-            "万一",
+            "除非",
             "一旦",
-            "只要",
             "等到",
         ],
     ),
+    (Force::Once, &["once"]),
+    (
+        Force::Wait,
+        &["when", "whenever", "until", "till", "只要", "只有在"],
+    ),
+    (Force::Decision, &["after", "before", "等"]),
 ];
+/// Something that somebody else decides.
+const DECISIONS: &[&str] = &[
+    "agrees",
+    "agreed",
+    "approves",
+    "approved",
+    "approval",
+    "confirms",
+    "confirmed",
+    "signs",
+    "signed",
+    "says yes",
+    "同意",
+    "批准",
+    "批了",
+    "答应",
+    "点头",
+    "通过后",
+    "审批",
+    "签字",
+];
+/// These follow where a wish is only kind: "if possible".
+const KIND: &[&str] = &[
+    "possible",
+    "you can",
+    "you could",
+    "you like",
+    "you want",
+    "you please",
+    "needed",
+    "necessary",
+    "that is ok",
+    "that's ok",
+    "可以",
+    "可能",
+    "方便",
+    "需要",
+];
+/// Behind these there is no condition: "ask if", "at once", 主要是.
+const BEFORE: &[&str] = &[
+    "see", "check", "know", "ask", "tell me", "wonder", "sure", "at", "as", "even", "find out",
+    "主", "需", "重",
+];
+/// The beginnings of a sentence.
+const SUBJECTS: &[&str] = &["my", "the", "he", "she", "they", "it", "we", "our"];
 /// These mean everything, so that what is kept out of it afterwards is excepted.
 const ALL: &[&str] = &[
     "all",
@@ -166,21 +219,66 @@ const PAUSES: [char; 12] = [
 /// assert_eq!(limits("sell all my ETH except 1"), Some("except 1"));
 /// assert_eq!(limits("全部卖掉，留1个"), Some("留1个"));
 /// assert_eq!(limits("write it, but only if it is new"), Some("but only if it is new"));
-/// assert_eq!(limits("sell all of it, but not below 3"), None);
+/// assert_eq!([limits("sell all of it, but not below 3"), limits("sell it if possible")], [None; 2]);
 /// ```
 pub fn restriction(text: &str) -> Option<Restriction<'_>> {
     // Positions are the same in both.
     let lower = text.to_ascii_lowercase();
-    let own = ALWAYS.iter().flat_map(|(kind, words)| {
-        let places = words.iter().flat_map(|word| places(&lower, word));
-        places.map(|at| (at, *kind))
+    let own = limits(&lower).filter_map(|(at, _, force)| match force {
+        Force::Exception => Some((at, RestrictionKind::Exception)),
+        Force::Condition | Force::Once | Force::Wait => Some((at, RestrictionKind::Condition)),
+        Force::Decision => None,
     });
     let spoken = own.chain(supposed(&lower)).chain(without(&lower));
     let first = spoken.chain(kept_out(&lower)).min_by_key(|(at, _)| *at);
     let (at, kind) = first?;
-    let rest = text.get(at..)?;
-    let words = clause(rest);
+    let words = clause(text.get(at..)?);
     Some(Restriction { kind, words })
+}
+
+/// Returns the condition on which a text makes what it wants; `None` if it makes none, or asks.
+///
+/// ```
+/// use fugato_text::condition;
+///
+/// assert_eq!(condition("If my boss agrees, apply for it"), Some("If my boss agrees"));
+/// assert_eq!(condition("如果老板同意，就申请"), Some("如果老板同意"));
+/// assert_eq!(condition("等老板批准后申请"), Some("等老板批准后申请"));
+/// assert_eq!([condition("apply for it if possible"), condition("ask if it is open")], [None; 2]);
+/// ```
+pub fn condition(text: &str) -> Option<&str> {
+    if is_question(text) {
+        return None;
+    }
+    let lower = text.to_ascii_lowercase();
+    let first = limits(&lower).filter(|(_, said, force)| match force {
+        Force::Exception => false,
+        Force::Condition => true,
+        Force::Once => after_word(said, SUBJECTS).is_some(),
+        Force::Wait | Force::Decision => has_any_word(clause(said), DECISIONS),
+    });
+    let (at, ..) = first.min_by_key(|(at, ..)| *at)?;
+    text.get(at..).map(clause)
+}
+
+/// Returns the places of the words that limit by themselves, with what follows each and its force.
+fn limits(text: &str) -> impl Iterator<Item = (usize, &str, Force)> {
+    let words = WORDS.iter();
+    let words = words.flat_map(|(force, words)| words.iter().map(|word| (*word, *force)));
+    words.flat_map(move |(word, force)| {
+        places(text, word).filter_map(move |at| {
+            let (before, here) = text.split_at_checked(at)?;
+            let (before, said) = (before.trim_end(), here.get(word.len()..)?.trim_start());
+            if force == Force::Exception {
+                return Some((at, said, force));
+            }
+            let is_kind = said.is_empty() || after_word(said, KIND).is_some();
+            let is_none = is_kind || before_word(before, BEFORE).is_some();
+            // "But only if" begins with its first word.
+            let lead = before_word(before, &["but only", "only"]);
+            (!is_none).then(|| (lead.map_or(at, str::len), said, force))
+        })
+    })
 }
 
 /// Returns the places where a word stands alone.
@@ -237,6 +335,8 @@ fn clause(text: &str) -> &str {
         *at > 0 && (is_stop || PAUSES.contains(c) && !is_number)
     });
     let text = ends.map_or(text, |(at, _)| text.get(..at).unwrap_or(text));
+    // 如果老板同意就申请: what is wanted follows without a sign.
+    let text = text.split_once('就').map_or(text, |(text, _)| text);
     let end = text.trim_end_matches(|c: char| c.is_whitespace() || ".。".contains(c));
     // 除了1个以太都卖掉: what is wanted follows.
     let wanted = ["以外", "之外", "外都", "都", "全部", "全"];
