@@ -4,6 +4,7 @@ mod amount;
 mod answer;
 mod calendar;
 mod clause;
+mod correction;
 mod courtesy;
 mod date;
 mod day_reference;
@@ -33,6 +34,7 @@ pub use fugato_state::{Lang, UnknownLang};
 
 pub use calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use clause::clauses;
+pub use correction::corrected;
 pub use courtesy::{Courtesy, courtesy};
 pub use date::{DateDirection, DatedText, dates};
 pub use day_reference::{DayMention, DayReference, day_mentions, day_reference};

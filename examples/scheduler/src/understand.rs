@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 
 use fugato::{
     state::Role,
-    words::{Courtesy, ShortAnswer, courtesy},
+    words::{Courtesy, ShortAnswer, corrected, courtesy},
 };
 use jiff::civil::DateTime;
 
@@ -186,9 +186,18 @@ pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
     if let Some(asks @ (Courtesy::WellBeing | Courtesy::Identity)) = courtesy(text) {
         return Understanding::Answer(asks.reply(facts.lang).into());
     }
-    let read = notes::read(text, facts).or_else(|| terms::read(text, facts));
+    let said = match corrected(text) {
+        Ok(said) => said,
+        // A note keeps the words of the person.
+        Err(words) => {
+            let note = notes::read(text, facts);
+            let note = note.filter(|read| matches!(read, Understanding::Note(_)));
+            return note.unwrap_or_else(|| wish::not_understood(words, facts));
+        }
+    };
+    let read = notes::read(&said, facts).or_else(|| terms::read(&said, facts));
     read.unwrap_or_else(|| {
-        let tokens = lex::tokens(text, facts);
+        let tokens = lex::tokens(&said, facts);
         wish::read(&tokens, facts)
     })
 }

@@ -1,0 +1,351 @@
+//! Words that are taken back in the same breath: "on Friday, no, on Saturday".
+use std::{borrow::Cow, ops::Range};
+
+use crate::{
+    day_reference::{DayReference, day_mentions},
+    number::is_digit,
+    time::clock_time,
+    word::{after_word, before_word, is_inside},
+};
+
+/// These take back what was said before them, if a pause follows.
+const FIRM: [&str; 14] = [
+    "no wait",
+    "no sorry",
+    "wait no",
+    "oh no",
+    "nope",
+    "no",
+    "不不",
+    "不对",
+    "不是",
+    "哦不",
+    "我说错了",
+    "说错了",
+    "错了",
+    "不",
+];
+/// These take a day or a time back if nothing but another one follows.
+const LOOSE: [&str; 17] = [
+    "no wait",
+    "i meant",
+    "i mean",
+    "or rather",
+    "rather",
+    "better",
+    "sorry",
+    "actually",
+    "wait",
+    "make that",
+    "make it",
+    "我是说",
+    "应该是",
+    "不对",
+    "我说错了",
+    "说错了",
+    "等等",
+];
+/// The words around a day or a time that say nothing else.
+const AROUND: [&str; 34] = [
+    "in the",
+    "on the",
+    "on",
+    "at",
+    "to",
+    "by",
+    "in",
+    "the",
+    "from",
+    "until",
+    "till",
+    "for",
+    "of",
+    "it",
+    "move it",
+    "instead",
+    "please",
+    "then",
+    "rather",
+    "o'clock",
+    "改到",
+    "改成",
+    "换到",
+    "挪到",
+    "排到",
+    "应该是",
+    "是",
+    "到",
+    "在",
+    "才对",
+    "吧",
+    "请",
+    "的",
+    "号",
+];
+const PARTS: [&str; 14] = [
+    "morning",
+    "noon",
+    "afternoon",
+    "evening",
+    "night",
+    "早上",
+    "上午",
+    "中午",
+    "下午",
+    "傍晚",
+    "晚上",
+    "清晨",
+    "凌晨",
+    "夜里",
+];
+const PAUSES: [char; 6] = [',', '，', '、', '…', '—', '–'];
+const STOPS: [char; 10] = ['.', '。', ';', '；', '!', '！', '?', '？', '\n', '~'];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Day,
+    /// Days from one to another; it is not clear which of them a single day replaces.
+    Span,
+    Part,
+    Clock,
+}
+
+type Mention = (Kind, Range<usize>);
+
+/// Returns a text in which the days and times that it takes back are those that it puts in their
+/// place.
+///
+/// # Errors
+/// Returns the words that take something back if it is not clear what.
+///
+/// ```
+/// use fugato_text::corrected;
+///
+/// let read = |text| corrected(text).map(|text| text.into_owned());
+/// assert_eq!(read("Move it to Friday, no, on Saturday"), Ok("Move it to Saturday".into()));
+/// assert_eq!(read("周五下午五点，不对，六点提醒我"), Err("不对，六点提醒我"));
+/// assert_eq!(read("call her at 5 pm, no wait, at 6"), Ok("call her at 6 pm".into()));
+/// assert_eq!(read("move it to Friday, no, the other one"), Err("no, the other one"));
+/// assert_eq!(read("on Friday, not on Saturday"), Ok("on Friday, not on Saturday".into()));
+/// ```
+pub fn corrected(text: &str) -> Result<Cow<'_, str>, &str> {
+    let Some((pause, words, is_firm)) = taken_back(text) else {
+        return Ok(text.into());
+    };
+    let refused = text.get(words.clone()).unwrap_or_default();
+    match replaced(text, pause, &words) {
+        // Each turn leaves fewer words.
+        Some(said) => match corrected(&said) {
+            Ok(said) => Ok(said.into_owned().into()),
+            Err(_) => Err(refused),
+        },
+        None if is_firm => Err(refused),
+        None => Ok(text.into()),
+    }
+}
+
+/// Returns the pause before the first words that take something back, these words up to the end of
+/// what they put in its place, and true if they can mean nothing else.
+fn taken_back(text: &str) -> Option<(usize, Range<usize>, bool)> {
+    // Lower case by ASCII keeps the byte positions.
+    let lower = text.to_ascii_lowercase();
+    lower.match_indices(PAUSES).find_map(|(pause, sign)| {
+        let here = lower.get(pause + sign.len()..)?;
+        let said = here.trim_start();
+        let (behind, is_firm) = marker(said)?;
+        let from = lower.len() - said.len();
+        let until = end(behind);
+        let words = from..lower.len() - behind.len() + until;
+        let is_bare = behind.get(..until)?.trim().is_empty();
+        let counts = !is_bare && (is_firm || replaced(text, pause, &words).is_some());
+        counts.then_some((pause, words, is_firm))
+    })
+}
+
+/// Returns what follows the words that take something back, and true if they can mean nothing else.
+fn marker(said: &str) -> Option<(&str, bool)> {
+    let is_gap = |c: char| c.is_whitespace() || PAUSES.contains(&c);
+    let firm = FIRM.iter().find_map(|word| {
+        let behind = after_word(said, &[word])?.trim_start();
+        behind.starts_with(PAUSES).then_some(behind)
+    });
+    let behind = firm.or_else(|| after_word(said, &LOOSE))?;
+    let behind = behind.trim_start_matches(is_gap);
+    let further = marker(behind).map_or(behind, |(behind, _)| behind);
+    Some((further, firm.is_some()))
+}
+
+/// Returns the length of the words up to the next pause or stop.
+fn end(text: &str) -> usize {
+    let is_end = |(at, c): &(usize, char)| {
+        let next = text.get(at + c.len_utf8()..).unwrap_or_default();
+        let within = ".,".contains(*c) && next.starts_with(is_digit);
+        (PAUSES.contains(c) || STOPS.contains(c)) && !within
+    };
+    let end = text.char_indices().find(is_end);
+    end.map_or(text.len(), |(at, _)| at)
+}
+
+/// Returns the text with the last days and times before a pause in the form of those in words after
+/// it; `None` if they name anything else, or nothing of the kind stands before them.
+fn replaced(text: &str, pause: usize, words: &Range<usize>) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let (behind, _) = marker(lower.get(words.clone())?)?;
+    let from = words.end - behind.len();
+    let before = lower.get(..pause)?;
+    let sentence = before.rfind(STOPS).map_or(0, |at| at + 1);
+    let said = mentions(before.get(sentence..).unwrap_or(before));
+    let has_clock = said.iter().any(|(kind, _)| *kind == Kind::Clock);
+    let new = mentions_alone(behind, has_clock)?;
+    let mut out = text.get(..pause)?.to_owned();
+    for kind in [Kind::Day, Kind::Span, Kind::Part, Kind::Clock] {
+        let of = |all: &[Mention]| -> Vec<Range<usize>> {
+            let own = all.iter().filter(|(other, _)| *other == kind);
+            own.map(|(_, range)| range.clone()).collect()
+        };
+        let (old, new) = (of(&mentions(&out.to_ascii_lowercase())), of(&new));
+        let last = old.len().checked_sub(new.len())?;
+        // From the last to the first, so that the places before stay.
+        for (old, new) in old.get(last..)?.iter().zip(&new).rev() {
+            if old.start < sentence {
+                return None;
+            }
+            let mut new = text.get(from + new.start..from + new.end)?.to_owned();
+            let half = ["am", "pm", "a.m.", "p.m."].into_iter();
+            let mut half = half.filter(|half| {
+                out.get(old.clone())
+                    .is_some_and(|it| it.to_ascii_lowercase().ends_with(half))
+            });
+            if let Some(half) = half.next().filter(|_| new.ends_with(is_digit)) {
+                new = format!("{new} {half}");
+            }
+            out.replace_range(old.clone(), &new);
+        }
+    }
+    out.push_str(text.get(words.end..)?);
+    Some(out)
+}
+
+/// Returns the days and times of words that say nothing else.
+fn mentions_alone(words: &str, has_clock: bool) -> Option<Vec<Mention>> {
+    let mut found = mentions(words);
+    let bare = words.trim().trim_start_matches("at ").trim();
+    if found.is_empty() && has_clock && bare.len() < 3 && bare.parse::<u8>().is_ok_and(|it| it < 24)
+    {
+        let at = words.find(bare)?;
+        found.push((Kind::Clock, at..at + bare.len()));
+    }
+    let mut rest = words.to_owned();
+    for (_, range) in &found {
+        rest.replace_range(range.clone(), &" ".repeat(range.len()));
+    }
+    let mut rest = rest.trim();
+    while !rest.is_empty() {
+        rest = after_word(rest, &AROUND)?.trim_start();
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// Returns the days, parts of a day and times of day in a text in lower case.
+fn mentions(text: &str) -> Vec<Mention> {
+    let days = day_mentions(text).into_iter();
+    let days = days.map(|day| match day.days {
+        DayReference::Span(..) => (Kind::Span, day.range),
+        _ => (Kind::Day, day.range),
+    });
+    let mut found: Vec<Mention> = days.collect();
+    let mut end = 0;
+    for (at, _) in text.char_indices() {
+        let Some((before, here)) = text.split_at_checked(at).filter(|_| at >= end) else {
+            continue;
+        };
+        if is_inside(before) || found.iter().any(|(_, range)| range.contains(&at)) {
+            continue;
+        }
+        let at_hour = || {
+            let digits = here.len() - here.trim_start_matches(is_digit).len();
+            let is_hour =
+                (1..3).contains(&digits) && before_word(before.trim_end(), &["at"]).is_some();
+            is_hour.then(|| here.get(digits..)).flatten()
+        };
+        let clock = clock_time(here).map(|(_, rest)| rest).or_else(at_hour);
+        let part = || Some((Kind::Part, after_word(here, &PARTS)?));
+        if let Some((kind, rest)) = clock.map(|rest| (Kind::Clock, rest)).or_else(part) {
+            end = text.len() - rest.len();
+            found.push((kind, at..end));
+        }
+    }
+    found.sort_by_key(|(_, range)| range.start);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_corrected_day_or_time_is_taken() {
+        for (text, expected) in [
+            (
+                "the deadline is on Friday, no, on Saturday",
+                "the deadline is on Saturday",
+            ),
+            (
+                "move book 2 to Friday, no, Wednesday, please",
+                "move book 2 to Wednesday, please",
+            ),
+            (
+                "call mum on Friday at 5 pm, no wait, at 6 pm",
+                "call mum on Friday at 6 pm",
+            ),
+            (
+                "on Monday at 9, sorry, I meant Tuesday at 10",
+                "on Tuesday at 10",
+            ),
+            (
+                "tomorrow morning, or rather in the evening",
+                "tomorrow evening",
+            ),
+            ("on Friday, no, Monday, no, Tuesday", "on Tuesday"),
+            ("把截止日期改到周五，不，周六", "把截止日期改到周六"),
+            (
+                "周五下午五点提醒我打电话，不对，六点",
+                "周五下午六点提醒我打电话",
+            ),
+            ("把精读挪到周五，我是说周三，谢谢", "把精读挪到周三，谢谢"),
+        ] {
+            assert_eq!(corrected(text), Ok(expected.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_put_in_its_place_is_named() {
+        for (text, words) in [
+            ("move book 2 to Friday, no, book 3", "no, book 3"),
+            ("from Monday to Wednesday, no, Thursday", "no, Thursday"),
+            ("move book 2, no, to Friday", "no, to Friday"),
+            (
+                "I was ill on Monday. Move book 2, no, Tuesday",
+                "no, Tuesday",
+            ),
+            ("把精读挪到周五，不，撰写报告", "不，撰写报告"),
+        ] {
+            assert_eq!(corrected(text), Err(words), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_takes_nothing_back_stays() {
+        for text in [
+            "on Friday, not on Saturday",
+            "no, on Friday",
+            "move it to Friday, no rush",
+            "I am ill on Monday, sorry, can you free it",
+            "on Friday, actually on Saturday too",
+            "改到周六，不是周五",
+            "",
+        ] {
+            assert_eq!(corrected(text), Ok(text.into()), "{text}");
+        }
+    }
+}
