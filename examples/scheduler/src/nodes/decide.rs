@@ -6,7 +6,12 @@ use fugato::{
     tool::CatalogueDetail,
 };
 
-use super::{check_notes, check_words, judge::judge, request_text, understood::take_over};
+use super::{
+    check_notes, check_words,
+    judge::judge,
+    request_text,
+    understood::{take_over, wished_instead},
+};
 use crate::{
     agent::{AgentState, Update},
     contract::ExecutorDecision,
@@ -90,6 +95,11 @@ impl Decide {
         cx: &Context<AgentState>,
         mut updates: Vec<Update>,
     ) -> Result<Outcome<Update>, BoxError> {
+        updates.extend(wished_instead(&self.0, cx));
+        let is_planned = |update: &Update| matches!(update, Update::PlannedCalls(_));
+        if updates.iter().any(is_planned) {
+            return Ok(Outcome::done(updates));
+        }
         let decision = rules::decide(cx.state());
         let judged = judge(&self.0, cx, &decision, &TaggedAnswer::default());
         updates.extend(judged.map_err(|rejected| rejected.to_string())?);

@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use fugato::{
     graph::{BoxError, Context},
-    state::say,
+    state::{Role, say},
+    words::{corrected, is_negated},
 };
 
 use super::{errand_reply, keep::commit, said};
@@ -256,4 +257,58 @@ pub(super) async fn take_over(
         _ => reading.push(Update::Done),
     }
     Ok(Some(reading.updates))
+}
+
+/// Reads the words with which the person declined the planned calls as another wish: "rather on
+/// Wednesday" corrects the request. Returns the updates that lead to it, or tell that it was not
+/// understood; none if there are no such words.
+pub(super) fn wished_instead(deps: &Deps, cx: &Context<AgentState>) -> Vec<Update> {
+    let agent = cx.state();
+    let Some((request, reason)) = declined(agent) else {
+        return vec![];
+    };
+    let schedule = agent.schedule.clone().unwrap_or_default();
+    let facts = Facts {
+        knows_notes: false,
+        ..Facts::of(agent, &schedule, deps)
+    };
+    let of_request = format!("{request}{}{reason}", say!(", no, ", "，不，"));
+    let wish = match corrected(&of_request) {
+        Ok(wish) if wish != of_request => wish.into_owned(),
+        // "Not on Friday" alone would be about everything.
+        _ if is_negated(reason, &[""]) => String::new(),
+        _ => reason.to_owned(),
+    };
+    let (times, then) = match understand(&wish, &facts) {
+        Understanding::KeepFree(times, then) => (Some(times), *then),
+        other => (None, other),
+    };
+    let Understanding::Calls { say, calls } = then else {
+        let told = say!(
+            "From your answer I took only the no, and did not understand “{reason}” as another wish. Say it as a sentence of its own.",
+            "你的回答我只当作拒绝，没有看懂“{reason}”想要什么，请单独说一遍。"
+        );
+        show(cx, &told);
+        return vec![said(told)];
+    };
+    let mut updates = vec![];
+    if !say.is_empty() {
+        show(cx, &say);
+        updates.push(said(say));
+    }
+    updates.push(Update::PlannedCalls(calls));
+    updates.extend(times.map(Update::WouldKeepFree));
+    updates
+}
+
+/// Returns the request and the words with which its last planned call was declined.
+fn declined(agent: &AgentState) -> Option<(&str, &str)> {
+    if !agent.run.planned.as_ref()?.is_empty() {
+        return None;
+    }
+    let mut history = agent.conversation.history.iter().rev();
+    let reason = history.next().filter(|said| said.role == Role::User)?;
+    history.next().filter(|said| said.role == Role::Tool)?;
+    let request = history.find(|said| said.role == Role::User)?;
+    Some((&request.content, &reason.content))
 }

@@ -153,6 +153,7 @@ impl AgentState {
             if let Some(planned) = &mut self.run.planned {
                 planned.clear();
             }
+            self.run.would_keep_free = None;
             self.next_repair();
         }
     }
