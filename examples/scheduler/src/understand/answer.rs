@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use super::{
     Facts, Understanding,
     lex::{Noun, Query, Verb},
-    plan::is_ahead,
+    plan::{is_ahead, spanned},
     when::When,
     wish::{Clause, Role, expand, not_understood},
     words::Words,
@@ -47,12 +47,8 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
         words: Words::of(facts),
     };
     let named = desk.named(clause);
-    let within = clause
-        .whens
-        .iter()
-        .map(|(when, _)| when)
-        .find(|when| when.is_named());
-    if within.is_some_and(|when| when.days.as_ref().is_some_and(BTreeSet::is_empty)) {
+    let within = clause.whens.iter().find(|(when, _)| when.is_named());
+    if within.is_some_and(|(when, _)| when.days.as_ref().is_some_and(BTreeSet::is_empty)) {
         return Understanding::Answer(
             facts
                 .lang
@@ -63,6 +59,12 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
                 .into(),
         );
     }
+    // "What is there until Friday" is about every day up to it.
+    let within = within.map(|(when, role)| match role {
+        Role::To => spanned(when, Role::By, facts),
+        role => spanned(when, *role, facts),
+    });
+    let within = within.as_ref();
     let queries = &clause.queries;
     let has = |query: Query| queries.contains(&query);
     let acted = matches!(
@@ -83,7 +85,7 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
             .collect();
         desk.why(&there)
     } else if clause.verbs.iter().any(|(verb, _)| *verb == Verb::Deadline) {
-        desk.deadlines(clause)
+        desk.deadlines(&named, within)
     } else if !named.is_empty() && has(Query::Count) {
         desk.count(Some(&named))
     } else if !named.is_empty() {
@@ -446,9 +448,15 @@ impl Desk<'_> {
         lines.join("\n")
     }
 
-    fn deadlines(&self, clause: &Clause) -> String {
-        let named = self.named(clause);
+    /// Returns the last dates of these items, or of all, that lie in some days.
+    fn deadlines(&self, named: &BTreeSet<u32>, within: Option<&When>) -> String {
         let mut lines = vec![];
+        let within = within.and_then(|when| when.days.as_ref());
+        let is_asked = |date: &str| {
+            let mut days = self.facts.schedule.window.days.iter();
+            let day = days.find(|day| day.date == date).map(|day| day.day_index);
+            within.is_none_or(|within| day.is_some_and(|day| within.contains(&day)))
+        };
         for class in &self.facts.schedule.task_classes {
             let of = |id: &u32| {
                 self.facts
@@ -461,6 +469,7 @@ impl Desk<'_> {
             }
             let name = &class.name;
             match &class.end_date {
+                Some(date) if !is_asked(date) => {}
                 Some(date) => lines.push(self.pick(
                     format!("{name}: {date} at the latest."),
                     format!("{name}：最晚 {date}。"),
@@ -472,12 +481,13 @@ impl Desk<'_> {
                 None => {}
             }
         }
-        for id in &named {
+        for id in named {
             let date = self
                 .facts
                 .schedule
                 .task(*id)
                 .and_then(|task| task.marks.deadline.clone());
+            let date = date.filter(|date| is_asked(date));
             if let (Some(date), Some(name)) = (date, self.words.name(*id)) {
                 lines.push(self.pick(
                     format!("{name}: {date} at the latest."),
@@ -485,10 +495,11 @@ impl Desk<'_> {
                 ));
             }
         }
-        if lines.is_empty() {
-            return self.pick("There is no deadline.", "没有截止日期。");
+        match (lines.is_empty(), within) {
+            (true, None) => self.pick("There is no deadline.", "没有截止日期。"),
+            (true, Some(_)) => self.pick("No deadline lies there.", "那段时间没有截止日期。"),
+            (false, _) => lines.join("\n"),
         }
-        lines.join("\n")
     }
 
     fn free(&self, within: Option<&When>) -> String {

@@ -389,6 +389,17 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
             token.kind = Kind::Number(number);
         }
     }
+    // "From 3 to 4" are no "Middlemarch, book 3" and its next one.
+    for at in 3..tokens.len() {
+        let Some([from, first, to, last]) = tokens.get_mut(at - 3..=at) else {
+            continue;
+        };
+        let spans =
+            from.kind == Kind::Relation(Relation::From) && to.kind == Kind::Relation(Relation::To);
+        if let (true, Ok(begin), Ok(end)) = (spans, first.text.parse(), last.text.parse()) {
+            (first.kind, last.kind) = (Kind::Number(begin), Kind::Number(end));
+        }
+    }
     // 这周的安排 is a thing, 把这周的安排到下周 something to do.
     for at in 1..tokens.len() {
         let ends = tokens

@@ -24,6 +24,9 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     if let Some(listed) = listed(&lower, facts) {
         return Some(listed);
     }
+    if is_another_besides(shown, &lower, facts) {
+        return Some(several());
+    }
     if let Some(content) = content(shown, &lower, &NOTES.note) {
         let note = MemoryNote {
             kind: NoteKind::Note,
@@ -39,6 +42,42 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
         return Some(kept(Understanding::Note(note.clone()), &note.text));
     }
     reminder(shown, &lower, facts)
+}
+
+/// Returns true if a reminder follows a note, or a note a reminder.
+fn is_another_besides(shown: &str, lower: &str, facts: &Facts<'_>) -> bool {
+    let notes = [&NOTES.note, &NOTES.task];
+    let notes = |shown: &str, lower: &str| {
+        let mut heads = notes.iter();
+        heads.any(|heads| content(shown, lower, heads).is_some_and(|text| !text.is_empty()))
+    };
+    let is_note = notes(shown, lower);
+    if !is_note && !says(lower, &NOTES.remind) {
+        return false;
+    }
+    let breaks = [";", "；", "。", ". ", ",", "，", " and "];
+    breaks.iter().any(|sign| {
+        let mut parts = shown.match_indices(sign);
+        parts.any(|(at, _)| {
+            let part = shown.get(at + sign.len()..).unwrap_or_default().trim();
+            let lower = normalize(part);
+            if is_note {
+                matches!(
+                    reminder(part, &lower, facts),
+                    Some(Understanding::Remind(_))
+                )
+            } else {
+                notes(part, &lower)
+            }
+        })
+    })
+}
+
+fn several() -> Understanding {
+    Understanding::Refusal(say!(
+        "These are several things, and I can keep a note or a reminder only by itself. Nothing was changed; say them one at a time.",
+        "这里有好几件事，备忘和提醒需要单独说。没有改动任何内容，请一件一件说。"
+    ))
 }
 
 /// Reads a text that somebody else decided to be a note.
@@ -375,10 +414,7 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
         )
     };
     if others.iter().any(|token| is_other(&token.kind)) {
-        return Some(Understanding::Refusal(say!(
-            "These are several things, and I can keep a reminder only by itself. Nothing was changed; say them one at a time.",
-            "这里有好几件事，提醒需要单独说。没有改动任何内容，请一件一件说。"
-        )));
+        return Some(several());
     }
     let said = format!("{head} {text}");
     let again = matches!(

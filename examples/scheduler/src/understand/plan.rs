@@ -261,17 +261,7 @@ impl<'a> Planner<'a> {
             return Err(self.unchanged(&self.outside()));
         }
         let verb = main_verb(clause);
-        // "Do not make Friday free", 别把周三空出来.
-        const DENIES: [&str; 6] = [
-            "don't make",
-            "do not make",
-            "别把",
-            "不要把",
-            "别让",
-            "不要让",
-        ];
-        let denied = DENIES.iter().any(|words| clause.text.starts_with(words));
-        let not_kept = (clause.denies(Verb::Keep) || denied) && clause.has(Verb::Free);
+        let not_kept = clause.denies(Verb::Keep) && clause.has(Verb::Free);
         let used_again = matches!(
             verb,
             Some((Verb::Free | Verb::Busy, true) | (Verb::Reopen, false))
@@ -583,7 +573,15 @@ impl<'a> Planner<'a> {
             calls.push(call(ARRANGE, json!(args)));
         }
         calls.extend(self.after.clone());
-        let say = self.say.join("\n");
+        let mut say = self.say.clone();
+        if calls.len() > 1 {
+            let several = calls.len();
+            say.push(self.pick(
+                format!("These are {several} changes. I ask about one after the other; a no ends the rest, too."),
+                format!("一共 {several} 处改动，逐个问你；拒绝一处，后面的也不再做。"),
+            ));
+        }
+        let say = say.join("\n");
         if calls.is_empty() {
             let same = self.pick("Nothing was changed.", "没有改动任何内容。");
             return Understanding::Answer(match (say.is_empty(), &self.free_before) {
@@ -709,6 +707,9 @@ pub(super) fn spanned(when: &When, role: Role, facts: &Facts<'_>) -> When {
             let days = facts.schedule.window.days.iter().map(|day| day.day_index);
             let days = days.filter(|day| match role {
                 Role::After => *day > last.unwrap_or(0),
+                _ if i32::from(*day) < facts.today => false,
+                // "Away until Wednesday": the last day counts.
+                Role::By => *day <= last.unwrap_or(0),
                 _ => *day < first.unwrap_or(0),
             });
             when.days = Some(days.collect());

@@ -502,7 +502,7 @@ impl Sentence<'_> {
         // In Chinese a day without "this" or "next" is any of its name.
         let days = self.habitual(zh && self.has(Put))?;
         let part = self.part();
-        if days.is_empty() && (part.is_none() || !self.has(Never) && !self.has(Each)) {
+        if days.is_empty() && part.is_none() {
             return None;
         }
         let part = match part {

@@ -195,7 +195,10 @@ impl Planner<'_> {
 
     /// Carries out "nothing on Friday" and "do not put reading on Friday".
     pub(super) fn keep_away(&mut self, clause: &Clause) -> PlanResult {
-        let whens = self.times(clause, |role| !matches!(role, Role::From | Role::Except));
+        // "From the 7th to the 9th nothing" names the days; an item that stays away leaves some.
+        let is_away = clause.names.is_empty();
+        let away = |role| role != Role::Except && (is_away || role != Role::From);
+        let whens = self.times(clause, away);
         if whens.is_empty() {
             return Self::keep();
         }

@@ -18,6 +18,15 @@ impl Sentence<'_> {
         if self.has(TermWord::TakeBack) {
             return self.taken_back();
         }
+        // "Keep Tuesday free, but not the evening" keeps the evening.
+        let not = self.words.iter().position(|word| *word == TermWord::Not);
+        if let Some((before, after)) = not.and_then(|at| self.words.split_at_checked(at))
+            && before.contains(&TermWord::Free)
+            && !after.contains(&TermWord::Put)
+            && !after.contains(&TermWord::Study)
+        {
+            return None;
+        }
         if let Some(args) = self.times() {
             return Some(args);
         }

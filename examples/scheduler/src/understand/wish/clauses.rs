@@ -117,7 +117,9 @@ fn is_cut(current: &[Token], token: &Token, rest: &[Token]) -> bool {
             Relation::But | Relation::If | Relation::Unless | Relation::Reason | Relation::Except,
         ) => true,
         Kind::Relation(Relation::With) => {
-            (begins_verb(rest) && has_verb(current)) || is_second_wish(current, rest)
+            (begins_verb(rest) && has_verb(current))
+                || is_second_wish(current, rest)
+                || acts_on_a_name(current) && acts_on_a_name(rest)
         }
         _ => false,
     }
@@ -127,6 +129,14 @@ fn has_verb(tokens: &[Token]) -> bool {
     tokens
         .iter()
         .any(|token| matches!(token.kind, Kind::Verb(_)))
+}
+
+/// Returns true if a clause says what becomes of something: "mark book 1 as done".
+fn acts_on_a_name(tokens: &[Token]) -> bool {
+    let ends = |token: &&Token| !matches!(token.kind, Kind::Stop(_) | Kind::Pause);
+    let clause: Vec<Token> = tokens.iter().take_while(ends).cloned().collect();
+    let names = |token: &Token| matches!(token.kind, Kind::Name(_));
+    has_verb(&clause) && clause.iter().any(names)
 }
 
 /// Returns true if both sides name a thing and a destination.
@@ -272,6 +282,7 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
         clause: &mut clause,
         role: None,
         not: false,
+        denies_verb: false,
         except: false,
         open: None,
         second: false,

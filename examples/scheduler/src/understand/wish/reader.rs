@@ -33,11 +33,17 @@ pub(super) struct OpenWhen {
     except: bool,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the words before"
+)]
 pub(super) struct Reader<'a, 'f> {
     pub(super) facts: &'a Facts<'f>,
     pub(super) clause: &'a mut Clause,
     pub(super) role: Option<Role>,
     pub(super) not: bool,
+    /// True after "do not make" and 别把, which deny the verb after their object.
+    pub(super) denies_verb: bool,
     /// True after a word such as "except".
     pub(super) except: bool,
     pub(super) open: Option<OpenWhen>,
@@ -105,6 +111,15 @@ impl Reader<'_, '_> {
                 open.from_section = Some(*first);
                 return 1;
             }
+            Kind::Number(_)
+                if before
+                    .last()
+                    .is_some_and(|last| last.kind == Kind::Relation(Relation::From))
+                    && let (Some(from), Some(end)) = (hour(token), self.until(rest)) =>
+            {
+                self.hours(from, end);
+                return 3;
+            }
             Kind::Number(number) => return self.number(*number, token, next, before),
             _ => {}
         }
@@ -112,6 +127,14 @@ impl Reader<'_, '_> {
             token.kind,
             Kind::Relation(Relation::On | Relation::Of | Relation::With | Relation::Or)
         );
+        // "On Tuesday from 3 to 4" is one time.
+        let spans = token.kind == Kind::Relation(Relation::From)
+            && rest.split_first().is_some_and(|(from, rest)| {
+                self.open.is_some() && hour(from).is_some() && self.until(rest).is_some()
+            });
+        if spans {
+            return 1;
+        }
         if !continues {
             self.after_when(token);
         }
@@ -133,7 +156,9 @@ impl Reader<'_, '_> {
     /// Returns the time of day up to which one goes on: the four of 三点到四点. What moves from one
     /// time to another names two.
     fn until(&self, rest: &[Token]) -> Option<(i8, i8, bool)> {
-        let [to, end, ..] = rest else { return None };
+        let [to, end, further @ ..] = rest else {
+            return None;
+        };
         let moves = self
             .clause
             .verbs
@@ -142,10 +167,12 @@ impl Reader<'_, '_> {
         let spans = to.kind == Kind::Relation(Relation::To)
             && !moves
             && (self.clause.is_away || self.role != Some(Role::From));
-        match end.kind {
-            Kind::Clock(hour, minute, sure) if spans => Some((hour, minute, sure)),
-            _ => None,
-        }
+        // "From 3 to 4 sections" is an amount.
+        let counts = matches!(end.kind, Kind::Number(_))
+            && further
+                .first()
+                .is_some_and(|next| matches!(next.kind, Kind::Noun(_)));
+        hour(end).filter(|_| spans && !counts)
     }
 
     /// Takes the sections between two times of day.
@@ -249,7 +276,8 @@ impl Reader<'_, '_> {
     }
 
     fn verb(&mut self, verb: Verb, token: &Token) {
-        let not = std::mem::take(&mut self.not) || std::mem::take(&mut self.except);
+        let denied = std::mem::take(&mut self.denies_verb) | std::mem::take(&mut self.not);
+        let not = denied || std::mem::take(&mut self.except);
         // "To free Friday", "to move": the word before a verb is no direction.
         self.role = self.role.take().filter(|role| *role != Role::To);
         let is_to = ["到", "在", "进", "成", "to"]
@@ -266,7 +294,12 @@ impl Reader<'_, '_> {
 
     fn relation(&mut self, relation: Relation, token: &Token, rest: &[Token]) {
         match relation {
+            Relation::Not if leads_to_verb(rest) => self.denies_verb = true,
             Relation::Not => self.not = !self.not || token.text == "nor",
+            // "I am away until Wednesday".
+            Relation::To if self.clause.is_away && is_until(token) && names_days(rest) => {
+                self.role = Some(Role::By);
+            }
             Relation::To => self.role = Some(Role::To),
             // "I need Friday off", and not "move it off Friday".
             Relation::From if token.text == "off" && self.ends(rest) => {
@@ -490,4 +523,34 @@ impl Reader<'_, '_> {
         }
         self.clause.whens.push((when, role));
     }
+}
+
+/// Returns the time of day that a token names after "from" or "to".
+fn hour(token: &Token) -> Option<(i8, i8, bool)> {
+    match token.kind {
+        Kind::Clock(hour, minute, sure) => Some((hour, minute, sure)),
+        Kind::Number(hour) => {
+            let hour = i8::try_from(hour).ok();
+            Some((hour.filter(|hour| (1..24).contains(hour))?, 0, false))
+        }
+        _ => None,
+    }
+}
+
+fn is_until(token: &Token) -> bool {
+    ["until", "till", "到"].contains(&token.text.as_str())
+}
+
+fn names_days(rest: &[Token]) -> bool {
+    rest.first()
+        .is_some_and(|next| matches!(next.kind, Kind::Days(..)))
+}
+
+/// Returns true if what follows puts the object before the verb: "do not make Friday free", 别把周三空出来.
+fn leads_to_verb(rest: &[Token]) -> bool {
+    const LEADS: [&str; 7] = ["make", "let", "get", "把", "将", "让", "使"];
+    let mut said = rest.iter();
+    let lead = said.next();
+    lead.is_some_and(|lead| LEADS.contains(&lead.text.as_str()))
+        && said.any(|token| matches!(token.kind, Kind::Verb(_)))
 }

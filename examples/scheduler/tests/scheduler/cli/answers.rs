@@ -283,8 +283,6 @@ fn an_exception_is_left_where_it_is_and_every_evening_can_be_kept_free() {
     for words in [
         "remind me to drink water every day at 10:00",
         "每天十点提醒我喝水",
-        "remind me to call mum on Friday at 5 pm, no wait, at 6 pm",
-        "周五下午五点提醒我给妈妈打电话，不对，六点",
         "don't move anything on Monday",
     ] {
         let told = work.ok(&["say", words]);
@@ -349,4 +347,39 @@ fn wishes_about_all_of_a_week_are_read_and_questions_ask_for_nothing() {
         assert_contains(&answered, told);
         assert_lacks(&answered, "--card");
     }
+}
+
+#[test]
+fn a_wish_that_comes_with_the_no_to_a_card_is_taken_up_or_named() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    let due = "the deadline of the Statistics project is on Friday";
+    for (request, reason, told) in [
+        (due, "rather on Saturday", "--card"),
+        (
+            "mark Middlemarch, book 1 as done",
+            "mark book 2 as done",
+            "book 2”: marked",
+        ),
+        (
+            "mark Middlemarch, book 1 as done",
+            "book 2",
+            "took only the no",
+        ),
+        (
+            "mark Middlemarch, book 1 as done",
+            "not on Friday",
+            "took only the no",
+        ),
+    ] {
+        let asked = work.ok(&["say", request]);
+        let answered = work.ok(&["say", &format!("no {}, {reason}", code(&asked))]);
+        assert_contains(&answered, told);
+        if answered.contains("--card") {
+            work.ok(&["say", &format!("no {}", code(&answered))]);
+        }
+    }
+    // Of several changes the first card says that there are more.
+    let asked = work.ok(&["say", "mark book 1 as done and drop book 4"]);
+    assert_contains(&asked, "These are 2 changes");
 }
