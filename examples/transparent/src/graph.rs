@@ -12,6 +12,7 @@ use crate::{
         Act, Answer, BeginNode, KeepNode, PlanNode, Quote, Repair, Retrieve, TellNode, Think,
         Understand,
     },
+    rules,
 };
 
 /// Returns the graph of the agent. It has no data of a conversation, so one graph serves all of
@@ -20,7 +21,8 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
     let notebook = std::sync::Arc::new(deps.desk.notebook.clone());
     let said = |agent: &AgentState| {
         let request = &agent.turn.request;
-        request.job.is_none().then(|| request.text.clone())
+        let said = request.job.is_none().then(|| rules::meant(&request.text));
+        said.flatten().map(std::borrow::Cow::into_owned)
     };
     let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(TurnPhase::node);
     Graph::<AgentState>::starting_at("begin")

@@ -23,6 +23,7 @@ use crate::{
 };
 
 pub use answer::answer;
+pub(crate) use kind::meant;
 pub use reminder::intent_of;
 pub(crate) use words::retimed;
 
@@ -90,6 +91,13 @@ pub fn steps(turn: &TurnState, tools: &[ToolSchema]) -> Vec<TurnStep> {
     let own = match (intent, params.kind.as_str()) {
         (IntentKind::Remind, _) if turn.request.job.is_some() => vec![],
         (IntentKind::Search, "web") => tool("web-search", json!({ "query": params.sought() })),
+        (IntentKind::Search, "about") => {
+            let keywords = words::asked(text);
+            vec![listing(&Params {
+                keywords,
+                ..Params::default()
+            })]
+        }
         (IntentKind::Search, _) => vec![TurnStep::rag(params.sought()), listing(params)],
         (IntentKind::AskMemory, "all") => vec![TurnStep::rag(EVERYTHING)],
         (IntentKind::AskMemory, _) => asking(text, params),
@@ -112,9 +120,14 @@ pub fn steps(turn: &TurnState, tools: &[ToolSchema]) -> Vec<TurnStep> {
 
 /// Returns a search in the memory and in the texts of files.
 fn asking(text: &str, params: &Params) -> Vec<TurnStep> {
-    let mut steps = vec![TurnStep::rag(params.sought())];
     let about = to_recall(text);
     let asked = words::asked(about.as_deref().unwrap_or(text)).join(" ");
+    let sought = params.sought();
+    let mut steps = vec![TurnStep::rag(if sought.is_empty() {
+        asked.clone()
+    } else {
+        sought
+    })];
     if !asked.is_empty() {
         let query = json!({ "query": asked });
         steps.push(TurnStep::tool("search_files", query));
@@ -188,9 +201,18 @@ fn reading(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
             .take(MOST)
             .collect()
     } else {
-        paths.take(1).collect()
+        paths.collect()
     };
     let mut steps = vec![list];
+    // None of many is chosen for the person: they are listed.
+    match &*paths {
+        [] if !named => {
+            steps.extend(asking(text, params));
+            return steps;
+        }
+        [_, _, _, _, ..] if !named => return steps,
+        _ => {}
+    }
     steps.extend(paths.iter().map(|path| read(path)));
     if paths.is_empty() && named {
         steps.push(read(&params.location));
@@ -366,11 +388,21 @@ pub fn repair(turn: &TurnState, wanted: &PendingCall) -> Option<Map<String, Valu
         match near(turn, &path) {
             Some(found) => _ = new.insert("path".into(), json!(found)),
             // A list without a path covers all files, but a read needs a file.
+            None if wanted.call.name == "list_files" && capitalized(&path) != path => {
+                new.insert("path".into(), json!(capitalized(&path)));
+            }
             None if wanted.call.name == "list_files" => _ = new.remove("path"),
             None => {}
         }
     }
     (new != *old).then_some(new)
+}
+
+/// Returns a path with a capital, as folders often have one.
+fn capitalized(path: &str) -> String {
+    let mut letters = path.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// Returns the arguments that the error calls unknown.
@@ -400,13 +432,14 @@ fn near(turn: &TurnState, path: &str) -> Option<String> {
 }
 
 /// The kinds of wishes of which nothing is done, and nothing is kept.
-const REFUSED: [&str; 6] = [
+const REFUSED: [&str; 7] = [
     "forget",
     "impossible",
     "condition",
     "several",
     "other",
     "count",
+    "corrected",
 ];
 
 /// Returns a message that is stored without a request: important, and no question.

@@ -80,7 +80,15 @@ fn is_told(agent: &AgentState, made: &CallRecord) -> bool {
     let files = made.data.get("files").and_then(Value::as_array);
     let is_empty = files.is_some_and(Vec::is_empty);
     match made.call.name.as_str() {
-        "list_files" if kind == "read" => false,
+        // One of several files was to be read.
+        "list_files" if kind == "read" => {
+            let read = agent
+                .turn
+                .uses
+                .iter()
+                .any(|made| made.call.name == "read_file");
+            !is_empty && !read
+        }
         "list_files" if kind == "files" => true,
         "list_files" | "search_files" => !is_empty,
         "list_cron_jobs" => !matches!(kind, "cancel" | "move"),
@@ -122,7 +130,22 @@ fn best_line(text: &str, asked: &[String]) -> String {
 fn title(agent: &AgentState, made: &CallRecord) -> String {
     let lang = agent.lang;
     match made.call.name.as_str() {
-        "list_files" => lang.pick("Files:", "找到的文件：").to_owned(),
+        "list_files" => {
+            let path =
+                |made: &CallRecord| Some(made.call.arguments.get("path")?.as_str()?.to_owned());
+            let uses = agent.turn.uses.iter();
+            let mut asked = uses
+                .filter(|made| made.call.name == "list_files")
+                .filter_map(path);
+            // A list of all files stands in for one of a folder that there is not.
+            match asked.next().filter(|_| path(made).is_none()) {
+                Some(folder) => lang.pick(
+                    format!("There is no folder “{folder}”. All files:"),
+                    format!("没有文件夹“{folder}”。所有文件："),
+                ),
+                None => lang.pick("Files:", "找到的文件：").to_owned(),
+            }
+        }
         "read_file" => {
             let path = made.call.arguments.get("path");
             format!(
@@ -207,11 +230,19 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
             "There is no such plugin here. Those that run are in the folder plugins/, and config.toml grants them what they may do.",
             "没有这样的插件。能运行的插件在 plugins/ 文件夹里，config.toml 规定它们可以做什么。",
         ),
+        (_, "corrected") => lang.pick(
+            "This corrects what stands before it, or what was said before, and I cannot tell which part. Nothing was written down or done: say it once more as a whole, without the correction. “Forget that …” removes an old note.",
+            "这句话更正了前面的内容，按规则分不清改的是哪一部分。什么也没记，什么也没做：请不带更正，把正确的内容完整说一遍。说“忘掉……”可以删掉旧的笔记。",
+        ),
+        (_, "compare") => lang.pick(
+            "By rules I cannot compare files by their size or age. Ask for all of them, or for those of one kind.",
+            "按规则不能比较文件的大小和新旧。可以列出所有文件，或某一类文件。",
+        ),
         (_, "except") => lang.pick(
             "By rules I cannot leave out some files. Ask for all of them, or for those of one kind.",
             "按规则不能排除某些文件。可以列出所有文件，或某一类文件。",
         ),
-        (Some(IntentKind::Search | IntentKind::AskMemory), _) => {
+        (Some(IntentKind::Search | IntentKind::AskMemory), _) | (_, "read") => {
             lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
         }
         // It is no wish, and yet it is kept: that is said.

@@ -1,9 +1,11 @@
 //! The kind of a wish, by its words.
+use std::borrow::Cow;
+
 use fugato::{
     agent::memory::to_remember,
     words::{
-        CronSchedule, ScheduleError, TimeReference, condition, is_negated, is_question, path,
-        to_forget,
+        CronSchedule, ScheduleError, TimeReference, after_word, condition, corrected, is_negated,
+        is_question, path, to_forget,
     },
 };
 use jiff::{Zoned, civil::date, tz::TimeZone};
@@ -94,9 +96,16 @@ const FILES: Words = Words("文件/文档/文件夹/pdf/file/document/folder/表
 const COUNT: Words =
     Words("how many words/word count/how long is/count the words/多少字/多少个字/字数");
 const LISTS_FILES: Words = Words(
-    "哪些/有没有/有什么/有几个/有多少/how many/列/所有/全部/里有什么/改过/what files/which files/list/every/all /do i have/are there/照片文件/图片文件",
+    "哪些/有没有/有什么/有几个/有多少/how many/列/所有/全部/里有什么/改过/what is in/what's in/what files/which files/list/every/all /do i have/are there/照片文件/图片文件",
 );
-const EXCEPT: Words = Words("but not/except/without/除了/不要");
+const EXCEPT: Words = Words("but not/except/without/are not/aren't/is not/isn't/除了/不要/不是");
+const COMPARE: Words = Words(
+    "biggest/largest/smallest/newest/oldest/longest/shortest/最大/最小/最新/最旧/最老/最长/最短",
+);
+/// Questions for the files that hold something.
+const WHICH_FILE: Words = Words(
+    "which file/what file/which document/what document/any file/any document/哪个文件/哪些文件/哪份文件/什么文件/关于/哪个文档/哪些文档",
+);
 const SEARCH: Words = Words("找/搜/查/find/search/look for/where is/where are");
 const QUESTION: Words = Words(
     "谁/哪天/哪个/对什么/什么颜色/是什么/叫什么/什么名字/什么时候/在哪/哪里/是谁/谁是/多少/几月/几号/几点/做什么/说什么/怎么/为什么/吗/呢/什么来着",
@@ -119,6 +128,10 @@ pub(super) fn kind(lower: &str) -> WishKind {
     }
     if is_clock(lower) {
         return (IntentKind::Chat, "clock", 0.1);
+    }
+    let notes = REMEMBER.are_in(lower) || !REMINDER.are_in(lower);
+    if notes && !is_question(lower) && meant(lower).is_none() {
+        return (IntentKind::Chat, "corrected", 0.1);
     }
     let forgets = Words("forget /忘掉/忘记").are_in(lower);
     if forgets && Words("and remember/then remember/，记住/然后记住/再记住").are_in(lower)
@@ -166,6 +179,24 @@ pub(super) fn kind(lower: &str) -> WishKind {
     }
     let found = spoken.into_iter().find(|(words, _)| words.are_in(lower));
     found.map_or_else(|| about_files(lower), |(_, kind)| kind)
+}
+
+/// Returns a text without what it takes back itself; none if it is not clear what, or if it corrects
+/// what was said before.
+pub(crate) fn meant(text: &str) -> Option<Cow<'_, str>> {
+    const EARLIER: [&str; 7] = [
+        "actually",
+        "no wait",
+        "i meant",
+        "i mean",
+        "不对",
+        "我说错了",
+        "说错了",
+    ];
+    let lower = text.trim().to_lowercase();
+    let is_earlier =
+        after_word(&lower, &EARLIER).is_some_and(|rest| rest.contains(char::is_alphanumeric));
+    corrected(text).ok().filter(|_| !is_earlier)
 }
 
 /// Returns true if a text asks to forget all that is known of the person.
@@ -251,18 +282,26 @@ fn reminder(lower: &str, at: usize) -> WishKind {
 fn about_files(lower: &str) -> WishKind {
     let named = super::words::file(lower).is_some() || path(lower).is_some();
     let searches = SEARCH.are_in(lower);
-    if READ.are_in(lower) && (named || (lower.contains("打开") || lower.starts_with("open "))) {
+    let told = Words("read /open /please read /读/念/打开").at(lower) == Some(0);
+    let told = told || Words("打开/写了什么/写着什么").are_in(lower);
+    if READ.are_in(lower) && (named || told) {
         return (IntentKind::Execute, "read", 0.4);
     }
     let typed = !super::words::endings(lower).is_empty();
     let lists = LISTS_FILES.are_in(lower) || searches && typed;
-    if lists && (FILES.are_in(lower) || typed) && super::words::subject(lower).is_empty() {
-        let kind = if EXCEPT.are_in(lower) {
-            "except"
-        } else {
-            "files"
-        };
-        return (IntentKind::Execute, kind, 0.3);
+    let of_files = FILES.are_in(lower) || typed;
+    if of_files && COMPARE.are_in(lower) {
+        return (IntentKind::Execute, "compare", 0.3);
+    }
+    let subject = super::words::subject(lower);
+    if lists && of_files && EXCEPT.are_in(lower) && (typed || subject.is_empty()) {
+        return (IntentKind::Execute, "except", 0.3);
+    }
+    if lists && of_files && subject.is_empty() {
+        return (IntentKind::Execute, "files", 0.3);
+    }
+    if of_files && WHICH_FILE.are_in(lower) {
+        return (IntentKind::Search, "about", 0.4);
     }
     if searches {
         return (IntentKind::Search, "document", 0.7);

@@ -28,17 +28,19 @@ const ENDINGS: [&str; 14] = [
 ];
 
 /// Words of a request for files that say nothing about their text.
-const NO_SUBJECT: &str = "any are change changed create created docs every except excel folder give got have i'd \
-    how in kind kinds list many markdown mine modified my not now ones pdf pdfs photo photos please recently see show sort \
+const NO_SUBJECT: &str = "any are change changed create created docs every except excel folder give got have here i'd \
+    how in kind kinds list many markdown mine modified me my not now ones pdf pdfs photo photos please recently see show sort \
     spreadsheet spreadsheets text there today want were which word yesterday";
 const NO_SUBJECT_ZH: &str = "麻烦 帮我 请 有什么 有几个 有多少个 有多少 几个 所有 全部 我的 我 的 文件夹 文件 文档 表格 照片 图片 文本 哪些 什么 有没有 有 列出 列一下 列 \
     找出 找一下 找 查一下 一下 改过 修改过 看看 谢谢 今天 昨天 最近 都 里 了 吗 呢";
 
 /// Words of a question that its answer does not hold.
-const ASKED: &str = "according day does get how latest long many me much need often our prefer question say says \
-    spreadsheet take tell text their them there they think us use we which";
-const ASKED_ZH: &str = "请问 在第几 第几周 第几天 第几 叫什么名字 叫什么 什么名字 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
-    什么 是多少 多少 是谁 谁 怎么样 怎么 为什么 有没有 提到 举行 文件夹 文件 文档 打开 读一下 读取 查看 看看 搜索 你 还 记得 知道";
+const ASKED: &str = "according are contain contains day describe describes does get has how latest long many me mention \
+    mentioned mentions much need often our prefer question read say says spreadsheet take talk talks tell text their them there \
+    they think us use we which";
+const ASKED_ZH: &str = "里面写了什么 里写了什么 里写着什么 写了什么 写着什么 里面有什么 里有什么 请问 在第几 第几周 第几天 第几 叫什么名字 叫什么 什么名字 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
+    什么 是多少 多少 是谁 谁 怎么样 怎么 为什么 有没有 提到了 提到过 提到 \
+    写到了 写到 谈到了 谈到 讲的是 讲了 关于 有关 哪些 举行 文件夹 文件 文档 打开 读一下 读取 念一下 读读 读 查看 看看 搜索 你 还 记得 知道";
 
 /// Returns the endings of the kinds of files that a text names.
 pub(super) fn endings(lower: &str) -> Vec<&'static str> {
@@ -98,8 +100,18 @@ pub(super) fn folder(lower: &str) -> Option<String> {
         let folder = folder.trim_start_matches(['我', '的', '在', '看', '列', '出']);
         return (!folder.is_empty()).then(|| folder.to_owned());
     }
-    let behind = after_phrase(lower, &["in the folder ", "in folder "])?;
-    let folder: String = behind.chars().take_while(name).collect();
+    let behind = after_phrase(lower, &["in the folder ", "in folder "]);
+    let folder: String = if let Some(behind) = behind {
+        behind.chars().take_while(name).collect()
+    } else {
+        // "In the documents folder".
+        let (before, _) = lower.split_once(" folder")?;
+        let (before, folder) = before.rsplit_once(' ')?;
+        let leads = ["in the", "in my", "in"];
+        let is_named = leads.iter().any(|lead| before.ends_with(lead))
+            && !["the", "this", "that", "my", "a"].contains(&folder);
+        folder.chars().filter(|_| is_named).collect()
+    };
     (!folder.is_empty()).then_some(folder)
 }
 
