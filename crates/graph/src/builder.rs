@@ -6,9 +6,9 @@ use serde::Serialize;
 use crate::{
     BoxError, Context, Graph, InitialState, IntoNode, IntoOutcome, IntoTargets, IntoUpdates,
     NodePolicy, SubgraphInput,
-    check::{self, BuildIssue},
-    graph::{Edge, EdgeKind, GraphInner, Join, NodeEntry, NodeWork, Outgoing, Output, PauseNode},
-    machine::{Names, NodeIx},
+    check::{self, BuildIssue, Wiring},
+    graph::{Edge, GraphInner, Join, NodeEntry, NodeWork, Outgoing, Output, PauseNode},
+    machine::NodeIx,
     pause::{Expiry, FnPause, OnExpiry},
     route::{END, Router, Scatter, items},
     subgraph::MappedGraph,
@@ -28,7 +28,7 @@ pub struct GraphBuilder<S: State> {
     pub(crate) renamed: Vec<(String, String)>,
     pub(crate) policies: Vec<(String, NodePolicy)>,
     pub(crate) labels: Vec<(String, String)>,
-    guards: Vec<DeclaredGuard<S>>,
+    pub(crate) guards: Vec<DeclaredGuard<S>>,
     output: Option<Box<Output<S>>>,
 }
 
@@ -361,97 +361,70 @@ impl<S: State> GraphBuilder<S> {
 
     /// Checks the graph. The error names all problems at once.
     pub fn build(self) -> Result<Graph<S>, BuildError> {
-        let mut names = Names::default();
-        for (name, _) in &self.nodes {
-            names.intern(name);
-        }
-        let guards = self
-            .guards
-            .iter()
-            .map(|(target, _)| target.clone())
-            .collect::<Vec<_>>();
-        let edges = check::check(&self, &names, &guards);
-        let edges = edges.map_err(|problems| BuildError { problems })?;
-        for (old, new) in &self.renamed {
-            names.alias(old, new);
-        }
-        Ok(Graph::new(self.wire(names, edges)))
+        let wiring = check::check(&self).map_err(|problems| BuildError { problems })?;
+        Ok(Graph::new(self.wire(wiring)))
     }
 
-    /// Turns names into positions. All names have been checked.
-    fn wire(self, names: Names, edges: Vec<Edge>) -> GraphInner<S> {
-        let find = |name: &str| names.find(name).unwrap_or(NodeIx(0));
-        let end = |name: &str| (name != END).then(|| find(name));
-        let guard = self
-            .guards
-            .into_iter()
-            .next()
-            .map(|(to, when)| (find(&to), when));
-        let labels = self.labels;
-        let labels = labels.into_iter();
+    /// Joins nodes and ways. All names have been checked.
+    fn wire(self, wiring: Wiring) -> GraphInner<S> {
+        let find = |name: &str| wiring.names.find(name).unwrap_or(NodeIx(0));
+        let guard = self.guards.into_iter().next();
+        let guard = guard.map(|(to, when)| (find(&to), when));
+        let labels = self.labels.into_iter();
         let labels = labels.map(|(node, label)| (find(&node), label)).collect();
-        let policies = self.policies;
-        let mut nodes: Vec<_> = self
-            .nodes
-            .into_iter()
-            .map(|(name, work)| NodeEntry {
-                policy: policies
-                    .iter()
-                    .find(|(node, _)| *node == name)
-                    .map(|(_, policy)| Arc::new(policy.clone())),
-                work,
-                way: Outgoing::Edges(vec![]),
-                joins: vec![],
-            })
-            .collect();
+        let nodes = self.nodes.into_iter();
+        let mut nodes: Vec<_> = nodes.map(|(_, work)| NodeEntry::new(work)).collect();
+        for (name, policy) in self.policies {
+            if let Some(node) = nodes.get_mut(find(&name).at()) {
+                node.policy = Some(Arc::new(policy));
+            }
+        }
         let mut joins = vec![];
-        for way in self.ways {
+        for (way, edges) in self.ways.into_iter().zip(wiring.ways()) {
+            let [Edge { from, to, .. }, ..] = *edges else {
+                continue;
+            };
+            let Some(node) = nodes.get_mut(from.at()) else {
+                continue;
+            };
             match way {
-                OutgoingSpec::Edge { from, to } => {
-                    if let (Some(wire), Some(to)) = (nodes.get_mut(find(&from).at()), end(&to))
-                        && let Outgoing::Edges(targets) = &mut wire.way
-                    {
+                OutgoingSpec::Edge { .. } => {
+                    if let (Outgoing::Edges(targets), Some(to)) = (&mut node.way, to) {
                         targets.push(to);
                     }
                 }
-                OutgoingSpec::Branch { from, to, router } => {
+                OutgoingSpec::Branch { to, router, .. } => {
+                    let end = |name: &String| (name != END).then(|| find(name));
                     let declared = to.iter().map(|to| (to.as_str().into(), end(to))).collect();
-                    set(
-                        &mut nodes,
-                        find(&from),
-                        Outgoing::Branch { declared, router },
-                    );
+                    node.way = Outgoing::Branch { declared, router };
                 }
-                OutgoingSpec::Scatter { from, to, items } => {
-                    set(
-                        &mut nodes,
-                        find(&from),
-                        Outgoing::Scatter {
-                            to: find(&to),
-                            items,
-                        },
-                    );
+                OutgoingSpec::Scatter { items, .. } => {
+                    let to = to.unwrap_or(from);
+                    node.way = Outgoing::Scatter { to, items };
                 }
-                OutgoingSpec::Join { from, to } => {
-                    let from: Vec<_> = from.iter().map(|from| find(from)).collect();
+                OutgoingSpec::Join { .. } => {
+                    let from: Vec<_> = edges.iter().map(|edge| edge.from).collect();
                     for source in &from {
-                        if let Some(wire) = nodes.get_mut(source.at()) {
-                            wire.joins.push(joins.len());
+                        if let Some(node) = nodes.get_mut(source.at()) {
+                            node.joins.push(joins.len());
                         }
                     }
-                    joins.push(Join {
-                        from,
-                        to: find(&to),
-                    });
+                    joins.extend(to.map(|to| Join { from, to }));
                 }
             }
         }
         let start = find(&self.start);
+        let Wiring {
+            mut names, edges, ..
+        } = wiring;
         let mut picture = crate::draw::mermaid(&edges, &names, start, |_| false);
         for wire in &nodes {
             if let NodeWork::Sub(sub) = &wire.work {
                 picture.push_str(&sub.picture());
             }
+        }
+        for (old, new) in &self.renamed {
+            names.alias(old, new);
         }
         GraphInner {
             names: Arc::new(names),
@@ -466,49 +439,6 @@ impl<S: State> GraphBuilder<S> {
             fingerprint: crate::digest::of(picture.as_bytes()).into(),
         }
     }
-}
-
-fn set<S: State>(nodes: &mut [NodeEntry<S>], node: NodeIx, way: Outgoing<S>) {
-    if let Some(wire) = nodes.get_mut(node.at()) {
-        wire.way = way;
-    }
-}
-
-/// Returns the edges for pictures and checks. The guard's target is one of the targets of every
-/// branch.
-pub(crate) fn edges<S: State>(
-    ways: &[OutgoingSpec<S>],
-    names: &Names,
-    guard: Option<NodeIx>,
-) -> Vec<Edge> {
-    let mut edges = vec![];
-    for way in ways {
-        let begin = edges.len();
-        let mut push = |from: &String, to: Option<NodeIx>, kind| {
-            let edge = names.find(from).map(|from| Edge { from, to, kind });
-            // Only a branch can name a target twice.
-            let known = |edge: &Edge| edges.iter().skip(begin).any(|known| known == edge);
-            edges.extend(edge.filter(|edge| kind != EdgeKind::Choice || !known(edge)));
-        };
-        match way {
-            OutgoingSpec::Edge { from, to } => push(from, names.find(to), EdgeKind::Always),
-            OutgoingSpec::Branch { from, to, .. } => {
-                for to in to {
-                    push(from, names.find(to), EdgeKind::Choice);
-                }
-                if let Some(to) = guard {
-                    push(from, Some(to), EdgeKind::Choice);
-                }
-            }
-            OutgoingSpec::Scatter { from, to, .. } => push(from, names.find(to), EdgeKind::Each),
-            OutgoingSpec::Join { from, to } => {
-                for from in from {
-                    push(from, names.find(to), EdgeKind::Join);
-                }
-            }
-        }
-    }
-    edges
 }
 
 /// The error of a graph that cannot be built.

@@ -1,11 +1,11 @@
 //! The checks of a graph before anything runs on it, so that no run ends as success by accident.
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use fugato_state::State;
 
 use crate::{
     GraphBuilder,
-    builder::{self, OutgoingSpec},
+    builder::OutgoingSpec,
     graph::{Edge, EdgeKind, NodeWork},
     machine::{Names, NodeIx},
     route::END,
@@ -97,42 +97,69 @@ pub enum BuildIssue {
     },
 }
 
-/// Returns the edges of a graph without a problem, or all problems.
-pub(crate) fn check<S: State>(
-    builder: &GraphBuilder<S>,
-    names: &Names,
-    guards: &[String],
-) -> Result<Vec<Edge>, Vec<BuildIssue>> {
+/// A graph whose names were looked up, once each.
+pub(crate) struct Wiring {
+    /// The names of the nodes, then those that the wiring mentions and that are no node.
+    pub(crate) names: Names,
+    /// The edges, for pictures and checks, in the order of the ways that declare them. The guard's
+    /// target is one of the targets of every branch.
+    pub(crate) edges: Vec<Edge>,
+    /// The end of each way's edges.
+    ends: Vec<usize>,
+}
+
+impl Wiring {
+    /// Returns the edges of each way, in the order of their declaration.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = &[Edge]> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins
+            .zip(&self.ends)
+            .map(|(begin, end)| self.edges.get(begin..*end).unwrap_or_default())
+    }
+
+    /// Returns true if two edges are alike. Most graphs have none, and need no set of them.
+    fn has_doubles(&self) -> bool {
+        let always = |edge: &&Edge| edge.kind == EdgeKind::Always;
+        let edges = self.edges.iter().filter(always);
+        let mut edges: Vec<_> = edges.map(|edge| (edge.from, edge.to)).collect();
+        edges.sort_unstable();
+        edges
+            .windows(2)
+            .any(|two| matches!(two, [one, other] if one == other))
+    }
+}
+
+/// Returns the wiring of a graph without a problem, or all problems.
+pub(crate) fn check<S: State>(builder: &GraphBuilder<S>) -> Result<Wiring, Vec<BuildIssue>> {
     let mut problems = vec![];
-    check_names(builder, &mut problems);
-    check_mentions(builder, names, guards, &mut problems);
-    check_ways(builder, guards, &mut problems);
-    if guards.len() > 1 {
+    let names = check_names(builder, &mut problems);
+    let wiring = look_up(builder, names, &mut problems);
+    check_ways(builder, &wiring, &mut problems);
+    if builder.guards.len() > 1 {
         problems.push(BuildIssue::SeveralGuards);
     }
     // Reachability is defined only when every name is known.
     if !problems.is_empty() {
         return Err(problems);
     }
-    let guard = guards.first().and_then(|guard| names.find(guard));
-    let edges = builder::edges(&builder.ways, names, guard);
-    check_reach(builder, names, &edges, &mut problems);
-    check_end(builder, &edges, &mut problems);
+    check_reach(builder, &wiring, &mut problems);
+    check_end(builder, &wiring.edges, &mut problems);
     if problems.is_empty() {
-        Ok(edges)
+        Ok(wiring)
     } else {
         Err(problems)
     }
 }
 
-fn check_names<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<BuildIssue>) {
-    let mut seen = HashSet::new();
+fn check_names<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<BuildIssue>) -> Names {
+    let mut names = Names::with_capacity(builder.nodes.len());
     for (name, _) in &builder.nodes {
         let bad = |c: char| c.is_control() || matches!(c, '/' | '#' | '[' | ']');
         if name.is_empty() || name == END || name.contains(bad) {
             problems.push(BuildIssue::BadName(name.clone()));
         }
-        if !seen.insert(name) {
+        let known = names.len();
+        if names.intern(name).at() < known {
             problems.push(BuildIssue::DuplicateNode(name.clone()));
         }
     }
@@ -145,97 +172,158 @@ fn check_names<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<BuildIssu
         }
     }
     for (old, new) in &builder.renamed {
-        if seen.contains(old) || !seen.contains(new) {
+        if names.find(old).is_some() || names.find(new).is_none() {
             problems.push(BuildIssue::BadRename {
                 old: old.clone(),
                 new: new.clone(),
             });
         }
     }
+    names
 }
 
-fn check_mentions<S: State>(
-    builder: &GraphBuilder<S>,
-    names: &Names,
-    guards: &[String],
-    problems: &mut Vec<BuildIssue>,
-) {
-    let mut known = |place: &dyn Fn() -> String, name: &String, end_allowed: bool| {
-        if !(end_allowed && name == END) && names.find(name).is_none() {
+/// The names of a graph, and those that are none.
+struct Mentions<'a> {
+    names: Names,
+    nodes: usize,
+    problems: &'a mut Vec<BuildIssue>,
+}
+
+impl Mentions<'_> {
+    fn node(&mut self, name: &String, place: impl FnOnce() -> String) -> NodeIx {
+        let ix = self.names.intern(name);
+        if ix.at() >= self.nodes {
             let (place, name) = (place(), name.clone());
-            problems.push(BuildIssue::UnknownNode { place, name });
+            self.problems.push(BuildIssue::UnknownNode { place, name });
         }
+        ix
+    }
+
+    fn target(&mut self, name: &String, place: impl FnOnce() -> String) -> Option<NodeIx> {
+        (name != END).then(|| self.node(name, place))
+    }
+}
+
+/// Looks up the names that the wiring mentions.
+fn look_up<S: State>(
+    builder: &GraphBuilder<S>,
+    names: Names,
+    problems: &mut Vec<BuildIssue>,
+) -> Wiring {
+    let nodes = names.len();
+    let mut all = Mentions {
+        names,
+        nodes,
+        problems,
     };
-    known(&|| "the start".into(), &builder.start, false);
+    all.node(&builder.start, || "the start".into());
     for (node, label) in &builder.labels {
-        known(&|| format!("the label {label:?}"), node, false);
+        all.node(node, || format!("the label {label:?}"));
     }
-    for guard in guards {
-        known(&|| "the guard".into(), guard, false);
+    let mut guard = None;
+    for (name, _) in &builder.guards {
+        let known = all.node(name, || "the guard".into());
+        guard.get_or_insert(known);
     }
+    let mut edges: Vec<Edge> = Vec::with_capacity(builder.ways.len());
+    let mut ends = Vec::with_capacity(builder.ways.len());
     for way in &builder.ways {
+        let begin = edges.len();
         match way {
             OutgoingSpec::Edge { from, to } => {
                 let place = || format!("the edge from {from:?} to {to:?}");
-                known(&place, from, false);
-                known(&place, to, true);
+                let (from, to) = (all.node(from, place), all.target(to, place));
+                edges.push(Edge::new(from, to, EdgeKind::Always));
             }
             OutgoingSpec::Branch { from, to, .. } => {
                 let place = || format!("the branch after {from:?}");
-                known(&place, from, false);
-                for to in to {
-                    known(&place, to, true);
+                let node = all.node(from, place);
+                let targets = to.iter().map(|to| all.target(to, place));
+                for to in targets.chain(guard.map(Some)) {
+                    let edge = Edge::new(node, to, EdgeKind::Choice);
+                    // Only a branch can name a target twice.
+                    if !edges.iter().skip(begin).any(|known| *known == edge) {
+                        edges.push(edge);
+                    }
                 }
             }
             OutgoingSpec::Scatter { from, to, .. } => {
                 let place = || format!("the scatter after {from:?}");
-                known(&place, from, false);
-                known(&place, to, false);
+                let (from, to) = (all.node(from, place), all.node(to, place));
+                edges.push(Edge::new(from, Some(to), EdgeKind::Each));
             }
             OutgoingSpec::Join { from, to } => {
                 let place = || format!("the join into {to:?}");
-                for from in from {
-                    known(&place, from, false);
-                }
-                known(&place, to, false);
+                let from: Vec<_> = from.iter().map(|from| all.node(from, place)).collect();
+                let to = Some(all.node(to, place));
+                let join = |from| Edge::new(from, to, EdgeKind::Join);
+                edges.extend(from.into_iter().map(join));
             }
         }
+        ends.push(edges.len());
+    }
+    Wiring {
+        names: all.names,
+        edges,
+        ends,
     }
 }
 
 /// Checks the kinds of ways out of each node, and the rules for each kind.
 fn check_ways<S: State>(
     builder: &GraphBuilder<S>,
-    guards: &[String],
+    wiring: &Wiring,
     problems: &mut Vec<BuildIssue>,
 ) {
-    let mut edges = HashSet::new();
-    let mut joins = HashSet::new();
-    for way in &builder.ways {
+    let mut touched = vec![Touched::default(); wiring.names.len()];
+    let (mut pairs, mut joins) = (HashSet::new(), HashSet::new());
+    let is_doubled = wiring.has_doubles();
+    for (way, edges) in builder.ways.iter().zip(wiring.ways()) {
+        for edge in edges {
+            let to = edge.to.and_then(|to| touched.get_mut(to.at()));
+            to.into_iter().for_each(|to| to.enter(edge.kind));
+        }
+        let mut leave = |from: NodeIx, count: fn(&mut Touched)| {
+            touched.get_mut(from.at()).into_iter().for_each(count);
+        };
         match way {
-            OutgoingSpec::Edge { from, to } if !edges.insert((from, to)) => {
-                problems.push(BuildIssue::DuplicateEdge {
-                    from: from.clone(),
-                    to: to.clone(),
-                });
+            OutgoingSpec::Edge { from, to } => {
+                let sources = edges.iter().map(|edge| edge.from);
+                sources.for_each(|from| leave(from, |node| node.plain += 1));
+                if is_doubled && !pairs.insert((from, to)) {
+                    problems.push(BuildIssue::DuplicateEdge {
+                        from: from.clone(),
+                        to: to.clone(),
+                    });
+                }
             }
-            OutgoingSpec::Branch { from, to, .. } if to.is_empty() => {
-                problems.push(BuildIssue::EmptyBranch(from.clone()));
+            OutgoingSpec::Branch { from, .. } | OutgoingSpec::Scatter { from, .. } => {
+                let source = wiring.names.find(from).into_iter();
+                source.for_each(|from| leave(from, |node| node.choices += 1));
+                if matches!(way, OutgoingSpec::Branch { to, .. } if to.is_empty()) {
+                    problems.push(BuildIssue::EmptyBranch(from.clone()));
+                }
             }
             OutgoingSpec::Join { from, to } => {
-                if from.len() < 2 || from.iter().collect::<HashSet<_>>().len() < from.len() {
+                let sources: HashSet<_> = edges.iter().map(|edge| edge.from).collect();
+                if from.len() < 2 || sources.len() < from.len() {
                     problems.push(BuildIssue::SmallJoin(to.clone()));
                 }
                 if !joins.insert(to) {
                     problems.push(BuildIssue::DuplicateJoin(to.clone()));
                 }
+                for source in sources {
+                    leave(source, |node| node.plain += 1);
+                }
             }
-            _ => {}
         }
     }
-    let touched = touched(&builder.ways);
+    let mut touched = wiring.names.iter().zip(touched).peekable();
     for (name, work) in &builder.nodes {
-        let here = touched.get(name.as_str()).copied().unwrap_or_default();
+        // A second node of the same name has no position.
+        let Some((_, here)) = touched.next_if(|(known, _)| ***known == **name) else {
+            continue;
+        };
         match (here.plain, here.choices) {
             (0, 0) => problems.push(BuildIssue::DeadEnd(name.clone())),
             (_, 0) | (0, 1) => {}
@@ -247,8 +335,9 @@ fn check_ways<S: State>(
         if here.choices > 0 {
             problems.push(BuildIssue::BranchingWorker(name.clone()));
         }
-        let entered = here.entered || guards.contains(name) || builder.start == *name;
-        if entered || matches!(work, NodeWork::Pause(_)) {
+        let mut guards = builder.guards.iter();
+        let guards = guards.any(|(guard, _)| guard == name);
+        if here.entered || guards || builder.start == *name || matches!(work, NodeWork::Pause(_)) {
             problems.push(BuildIssue::SharedWorker(name.clone()));
         }
     }
@@ -267,54 +356,27 @@ struct Touched {
     entered: bool,
 }
 
-fn touched<S: State>(ways: &[OutgoingSpec<S>]) -> HashMap<&str, Touched> {
-    let mut all: HashMap<&str, Touched> = HashMap::new();
-    for way in ways {
-        match way {
-            OutgoingSpec::Edge { from, to } => {
-                all.entry(from).or_default().plain += 1;
-                all.entry(to).or_default().entered = true;
-            }
-            OutgoingSpec::Branch { from, to, .. } => {
-                all.entry(from).or_default().choices += 1;
-                for to in to {
-                    all.entry(to).or_default().entered = true;
-                }
-            }
-            OutgoingSpec::Scatter { from, to, .. } => {
-                all.entry(from).or_default().choices += 1;
-                all.entry(to).or_default().scattered = true;
-            }
-            OutgoingSpec::Join { from, to } => {
-                // A source that is named twice is the business of another check.
-                for from in from.iter().collect::<HashSet<_>>() {
-                    all.entry(from).or_default().plain += 1;
-                }
-                all.entry(to).or_default().entered = true;
-            }
+impl Touched {
+    fn enter(&mut self, kind: EdgeKind) {
+        match kind {
+            EdgeKind::Each => self.scattered = true,
+            _ => self.entered = true,
         }
     }
-    all
 }
 
 /// Checks that every node is reachable: a way leads to it, and to a joining node from all sources.
 fn check_reach<S: State>(
     builder: &GraphBuilder<S>,
-    names: &Names,
-    edges: &[Edge],
+    wiring: &Wiring,
     problems: &mut Vec<BuildIssue>,
 ) {
-    let mut leaving = vec![vec![]; names.len()];
+    let (names, edges) = (&wiring.names, &wiring.edges);
+    let leaving = ByNode::new(edges, names.len(), |edge| Some(edge.from));
     let mut missing = vec![0_usize; names.len()];
-    for edge in edges {
-        if let Some(leaving) = leaving.get_mut(edge.from.at()) {
-            leaving.push(edge);
-        }
-        if let (EdgeKind::Join, Some(to)) = (edge.kind, edge.to)
-            && let Some(missing) = missing.get_mut(to.at())
-        {
-            *missing += 1;
-        }
+    for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Join) {
+        let to = edge.to.and_then(|to| missing.get_mut(to.at()));
+        to.into_iter().for_each(|missing| *missing += 1);
     }
     let mut reached = Marks::new(names.len());
     let mut next: Vec<NodeIx> = names.find(&builder.start).into_iter().collect();
@@ -322,7 +384,7 @@ fn check_reach<S: State>(
         reached.add(*start);
     }
     while let Some(from) = next.pop() {
-        for edge in leaving.get(from.at()).into_iter().flatten() {
+        for edge in leaving.of(from) {
             let Some(to) = edge.to else { continue };
             if edge.kind == EdgeKind::Join
                 && let Some(missing) = missing.get_mut(to.at())
@@ -351,26 +413,46 @@ fn check_reach<S: State>(
 /// Checks that from every node some way leads to END: a run on a cycle without one would end at
 /// its step limit.
 fn check_end<S: State>(builder: &GraphBuilder<S>, edges: &[Edge], problems: &mut Vec<BuildIssue>) {
-    let mut before = vec![vec![]; builder.nodes.len()];
-    let mut next: Vec<NodeIx> = vec![];
-    for edge in edges {
-        match edge.to {
-            Some(to) => before
-                .get_mut(to.at())
-                .into_iter()
-                .for_each(|before| before.push(edge.from)),
-            None => next.push(edge.from),
-        }
-    }
+    let before = ByNode::new(edges, builder.nodes.len(), |edge| edge.to);
+    let last = edges.iter().filter(|edge| edge.to.is_none());
+    let mut next: Vec<NodeIx> = last.map(|edge| edge.from).collect();
     let mut ends = Marks::new(builder.nodes.len());
     while let Some(node) = next.pop() {
         if ends.add(node) {
-            next.extend(before.get(node.at()).into_iter().flatten());
+            next.extend(before.of(node).map(|edge| edge.from));
         }
     }
     let endless = ends.others(builder);
     if !endless.is_empty() {
         problems.push(BuildIssue::Endless(endless));
+    }
+}
+
+/// The edges of each node, in the order of their declaration.
+struct ByNode<'a> {
+    edges: &'a [Edge],
+    /// The position of each node's first edge.
+    first: Vec<Option<usize>>,
+    /// The position of the next edge of the same node.
+    next: Vec<Option<usize>>,
+}
+
+impl<'a> ByNode<'a> {
+    fn new(edges: &'a [Edge], nodes: usize, node: impl Fn(&Edge) -> Option<NodeIx>) -> Self {
+        let mut first = vec![None; nodes];
+        let mut next = vec![None; edges.len()];
+        for (at, (edge, next)) in edges.iter().zip(&mut next).enumerate().rev() {
+            if let Some(first) = node(edge).and_then(|node| first.get_mut(node.at())) {
+                *next = first.replace(at);
+            }
+        }
+        Self { edges, first, next }
+    }
+
+    fn of(&self, node: NodeIx) -> impl Iterator<Item = &'a Edge> {
+        let first = self.first.get(node.at()).copied().flatten();
+        let places = std::iter::successors(first, |at| self.next.get(*at).copied().flatten());
+        places.filter_map(|at| self.edges.get(at))
     }
 }
 

@@ -12,16 +12,25 @@ pub(crate) fn mermaid(
     start: NodeIx,
     is_pause: impl Fn(NodeIx) -> bool,
 ) -> String {
-    let mut out = String::from("flowchart TD\n    START([START]) --> n");
-    let _ = writeln!(out, "{}", start.0);
+    let mut out = String::with_capacity(64 * edges.len());
+    out.push_str("flowchart TD\n    START([START]) --> ");
+    push_node(&mut out, start);
+    out.push('\n');
     for ix in nodes(edges) {
-        let name = names.name(ix).replace('"', "#quot;");
         let (open, close) = if is_pause(ix) {
             ("{{\"", "\"}}")
         } else {
             ("[\"", "\"]")
         };
-        let _ = writeln!(out, "    n{}{open}{name}{close}", ix.0);
+        out.push_str("    ");
+        push_node(&mut out, ix);
+        out.push_str(open);
+        for (at, part) in names.name(ix).split('"').enumerate() {
+            out.push_str(if at > 0 { "#quot;" } else { "" });
+            out.push_str(part);
+        }
+        out.push_str(close);
+        out.push('\n');
     }
     if edges.iter().any(|edge| edge.to.is_none()) {
         out.push_str("    END([END])\n");
@@ -33,10 +42,24 @@ pub(crate) fn mermaid(
             EdgeKind::Each => "-->|each|",
             EdgeKind::Join => "-->|all|",
         };
-        let to = edge.to.map_or("END".into(), |to| format!("n{}", to.0));
-        let _ = writeln!(out, "    n{} {arrow} {to}", edge.from.0);
+        out.push_str("    ");
+        push_node(&mut out, edge.from);
+        for text in [" ", arrow, " "] {
+            out.push_str(text);
+        }
+        match edge.to {
+            Some(to) => push_node(&mut out, to),
+            None => out.push_str("END"),
+        }
+        out.push('\n');
     }
     out
+}
+
+/// Writes a node without the machinery of formatting: a graph is drawn whenever it is built.
+fn push_node(out: &mut String, ix: NodeIx) {
+    out.push('n');
+    out.push_str(itoa::Buffer::new().format(ix.0));
 }
 
 pub(crate) fn dot(
@@ -72,10 +95,9 @@ pub(crate) fn dot(
 /// Returns the nodes that edges mention, in the order of their declaration. A checked graph has no
 /// others.
 fn nodes(edges: &[Edge]) -> Vec<NodeIx> {
-    let mut nodes: Vec<_> = edges
-        .iter()
-        .flat_map(|edge| std::iter::once(edge.from).chain(edge.to))
-        .collect();
+    let mut nodes = Vec::with_capacity(2 * edges.len());
+    nodes.extend(edges.iter().map(|edge| edge.from));
+    nodes.extend(edges.iter().filter_map(|edge| edge.to));
     nodes.sort_unstable();
     nodes.dedup();
     nodes

@@ -154,6 +154,15 @@ pub(crate) struct NodeEntry<S: State> {
 }
 
 impl<S: State> NodeEntry<S> {
+    pub(crate) fn new(work: NodeWork<S>) -> Self {
+        Self {
+            work,
+            policy: None,
+            way: Outgoing::Edges(vec![]),
+            joins: vec![],
+        }
+    }
+
     /// Returns the node; none for a pause or a subgraph.
     pub(crate) fn node(&self) -> Option<&Arc<dyn Node<S>>> {
         match &self.work {
@@ -189,12 +198,18 @@ pub(crate) struct Join {
 }
 
 /// An edge as it was declared, for checks and pictures.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Edge {
     pub(crate) from: NodeIx,
     /// None for the end.
     pub(crate) to: Option<NodeIx>,
     pub(crate) kind: EdgeKind,
+}
+
+impl Edge {
+    pub(crate) fn new(from: NodeIx, to: Option<NodeIx>, kind: EdgeKind) -> Self {
+        Self { from, to, kind }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -81,7 +81,7 @@ pub fn answer(
         .and_then(|bench| measure(&bench))
         .and_then(|result| {
             let answer = match result {
-                Ok(measured) => Answer::Measurement(measured),
+                Ok(measured) => Answer::Measured(measured),
                 Err(why) => Answer::Unsupported {
                     unsupported: why.into(),
                 },

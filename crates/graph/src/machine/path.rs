@@ -40,6 +40,18 @@ pub struct Names {
 }
 
 impl Names {
+    pub(crate) fn with_capacity(names: usize) -> Self {
+        Self {
+            list: Vec::with_capacity(names),
+            index: HashMap::with_capacity(names),
+        }
+    }
+
+    /// Returns the names in the order of their positions.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.list.iter()
+    }
+
     /// Returns the position of a name, which is added if it is new.
     pub fn intern(&mut self, name: &str) -> NodeIx {
         if let Some(ix) = self.index.get(name) {
