@@ -39,7 +39,8 @@ pub struct Verdict {
     pub doubled: u64,
     /// Those of them that were not done although the job ended.
     pub missing: u64,
-    /// Times at which a process died between the intent and the receipt of one of them.
+    /// Times at which a process died between the intent and the receipt of one of them, or at
+    /// which one took longer than it may, and a person was asked.
     pub doubtful: u64,
     /// Those of them that a person was asked about.
     pub asked: u64,
@@ -199,8 +200,10 @@ impl Judge {
                         .filter_map(|asked| in_doubt(&asked.question))
                     {
                         if let Some(doubted) = open.get_mut(&action(entry, Some(task), key)) {
+                            // On a disk that stalls, its time ends in a process that lives.
+                            self.verdict.doubtful += u64::from(*doubted == DoubtState::No);
+                            self.verdict.asked += u64::from(*doubted != DoubtState::Reported);
                             *doubted = DoubtState::Reported;
-                            self.verdict.asked += 1;
                         }
                     }
                 }

@@ -53,6 +53,8 @@ async fn k14_workers_share_a_queue() -> Result<(), BoxError> {
     };
     let mut queue = Queue::new(Path::new(PROGRAM), &place).await?;
     (queue.start.pause, queue.start.concurrency) = (5, 2);
+    // Nobody dies here: a lease that ends because the disk stalls would let one take over.
+    queue.start.lease = 30_000;
     let workers = [
         queue.worker().await?,
         queue.worker().await?,
