@@ -52,6 +52,9 @@ pub struct Entry {
     pub system: String,
     /// The medians, or why there are none.
     pub result: Result<Measurement, Missing>,
+    /// The distance of the repetitions' least and largest CPU times, as a share of their median;
+    /// none without repetitions.
+    pub spread: Option<f64>,
 }
 
 /// Why there is no measurement.
@@ -98,12 +101,13 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Vec<Entry> {
             }
         }
         entries.extend(plan.systems.iter().filter_map(|system| {
-            let result = taken.remove(system.name.as_str())?.result();
+            let timing = taken.remove(system.name.as_str())?;
             Some(Entry {
                 workload,
                 size,
                 system: system.name.clone(),
-                result,
+                spread: timing.spread(),
+                result: timing.result(),
             })
         }));
     }
@@ -135,6 +139,15 @@ impl Timing {
             Err(error) => self.missing = Some(Missing::Failed(error.to_string())),
         }
         self.time += begin.elapsed();
+    }
+
+    fn spread(&self) -> Option<f64> {
+        let mut times: Vec<_> = self.measured.iter().map(|m| m.us_cpu).collect();
+        times.sort_by(f64::total_cmp);
+        let [least, .., largest] = *times else {
+            return None;
+        };
+        Some((largest - least) / median(&mut times)?)
     }
 
     fn result(self) -> Result<Measurement, Missing> {

@@ -4,6 +4,7 @@ pub mod contest;
 pub mod engine;
 pub mod host;
 pub mod limit;
+pub mod machine;
 pub mod measure;
 pub mod peer;
 pub mod report;

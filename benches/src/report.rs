@@ -1,12 +1,17 @@
-//! The table of medians and ratios, and the same as JSON.
-use std::io::{self, Write};
+//! The tables of medians and ratios, as text, as JSON and as a page.
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
 use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 use serde::Serialize;
 
 use crate::{
     contest::{Entry, Missing},
+    machine,
     measure::{Measurement, as_float},
+    peer,
     workload::{Goal, Measure, Workload},
 };
 
@@ -20,7 +25,12 @@ pub const LIMIT: &str = "limit";
 pub struct Report {
     entries: Vec<Entry>,
     peers: Vec<String>,
+    /// True if goals are judged: not on a busy machine.
+    judges: bool,
 }
+
+/// A row of a table: a workload, its size, and a measure of it.
+type Row = (Workload, u64, Measure, Goal);
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -42,7 +52,7 @@ struct Line<'a> {
 
 impl Report {
     /// A report on these entries.
-    pub fn new(entries: Vec<Entry>) -> Self {
+    pub fn new(entries: Vec<Entry>, judges: bool) -> Self {
         let mut peers: Vec<String> = vec![];
         for entry in &entries {
             let is_peer = entry.system != LIMIT && entry.system != FUGATO;
@@ -50,7 +60,11 @@ impl Report {
                 peers.push(entry.system.clone());
             }
         }
-        Self { entries, peers }
+        Self {
+            entries,
+            peers,
+            judges,
+        }
     }
 
     /// Writes one JSON object a line: one for each system, workload and size that was measured.
@@ -78,33 +92,137 @@ impl Report {
         out.flush()
     }
 
-    /// The table. A peer's cell ends with how many times fugato's figure it is.
+    /// The table for a screen: of the other engines, only the best of each row.
     pub fn table(&self) -> Table {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
-        let fixed = [
+        table.set_header([
             "workload",
             "size",
             "measure",
             LIMIT,
             FUGATO,
-            "fugato/limit",
-            "goal",
+            "spread",
+            "/limit",
             "",
-        ];
-        let columns = fixed.into_iter().map(str::to_owned);
-        table.set_header(columns.chain(self.peers.iter().map(|peer| format!("{peer} (/fugato)"))));
-        let mut seen = vec![];
-        for entry in &self.entries {
-            let run = (entry.workload, entry.size);
-            if !seen.contains(&run) {
-                seen.push(run);
-                for &(measure, goal) in entry.workload.spec().shown {
-                    table.add_row(self.row(run, measure, goal));
-                }
-            }
+            "best other (/fugato)",
+        ]);
+        for row in self.rows() {
+            let mut cells = self.own_cells(row);
+            let best = self.best(row).map(|(peer, cost)| {
+                let ratio = self.value(row, FUGATO).map(|own| cost / own);
+                let ratio = ratio.map_or(String::new(), |ratio| format!(" ({}×)", number(ratio)));
+                format!("{peer} {}{ratio}", number(cost))
+            });
+            cells.push(best.unwrap_or_default());
+            table.add_row(cells);
         }
         table
+    }
+
+    /// The table with a column for each other engine, whose cells end with how many times fugato's
+    /// figure they are.
+    pub fn whole_table(&self) -> Table {
+        let mut table = Table::new();
+        table.load_style(UTF8_FULL_CONDENSED);
+        table.set_header(self.whole_header());
+        for row in self.rows() {
+            table.add_row(self.whole_row(row));
+        }
+        table
+    }
+
+    /// A page for people who choose: first what others do better, then everything.
+    pub fn page(&self, date: &str) -> String {
+        let mut page = format!(
+            "# Comparison\n\nMade by `cargo compare --page` on {date}, on {}.\nfugato {}",
+            machine::name(),
+            env!("CARGO_PKG_VERSION"),
+        );
+        for name in &self.peers {
+            let version = peer::version(name).unwrap_or("of an unknown version");
+            let _ = write!(page, ", {name} {version}");
+        }
+        page.push_str(
+            ".\n\nThe workloads, and how they are measured, are described in the \
+             [benches](../benches/README.md).\n`limit` is a program written by hand that does only \
+             what cannot be avoided: it checks nothing, recovers from nothing and can be asked for \
+             nothing.\n\n## Where others do better\n\n",
+        );
+        let better: Vec<_> = self.rows().filter_map(|row| self.better(row)).collect();
+        if better.is_empty() {
+            page.push_str("Nowhere in what was measured.\n");
+        }
+        for line in better {
+            let _ = writeln!(page, "- {line}");
+        }
+        page.push_str(
+            "\n## All figures\n\nA cell of another engine ends with how many times fugato's figure \
+             it is; an empty one says that the engine cannot express the workload.\n`spread` is \
+             the distance between the least and the largest of fugato's repetitions, as a share of \
+             their median.\n\n",
+        );
+        let header = self.whole_header();
+        let _ = writeln!(page, "| {} |", header.join(" | "));
+        let _ = writeln!(page, "|{}", "---|".repeat(header.len()));
+        for row in self.rows() {
+            let _ = writeln!(page, "| {} |", self.whole_row(row).join(" | "));
+        }
+        page
+    }
+
+    fn whole_header(&self) -> Vec<String> {
+        let own = [
+            "workload", "size", "measure", LIMIT, FUGATO, "spread", "/limit", "",
+        ];
+        let own = own.into_iter().map(str::to_owned);
+        own.chain(self.peers.iter().cloned()).collect()
+    }
+
+    fn whole_row(&self, row: Row) -> Vec<String> {
+        let mut cells = self.own_cells(row);
+        for peer in &self.peers {
+            let both = self.value(row, peer).zip(self.value(row, FUGATO));
+            let ratio = both.map(|(peer, own)| format!(" ({}×)", number(peer / own)));
+            cells.push(self.cell(row, peer) + &ratio.unwrap_or_default());
+        }
+        cells
+    }
+
+    /// Says by how much another engine is better.
+    fn better(&self, row: Row) -> Option<String> {
+        let (workload, size, measure, _) = row;
+        let (peer, cost) = self.best(row)?;
+        let own = self.value(row, FUGATO).filter(|own| cost < *own)?;
+        let (name, measure) = (workload.spec().name, measure.label(workload.spec().unit));
+        Some(format!(
+            "`{name}` of {size}: {peer} takes {} of what fugato takes ({} and {} {measure}).",
+            number(cost / own),
+            number(cost),
+            number(own),
+        ))
+    }
+
+    /// Returns the best other engine of a row.
+    fn best(&self, row: Row) -> Option<(&str, f64)> {
+        let costs = self.peers.iter();
+        let costs = costs.filter_map(|peer| Some((peer.as_str(), self.value(row, peer)?)));
+        costs.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
+    /// Returns the rows, in the order of the measurements.
+    fn rows(&self) -> impl Iterator<Item = Row> {
+        let mut seen = vec![];
+        let entries = self.entries.iter().filter(move |entry| {
+            let run = (entry.workload, entry.size);
+            let is_new = !seen.contains(&run);
+            seen.push(run);
+            is_new
+        });
+        entries.flat_map(|entry| {
+            let shown = entry.workload.spec().shown.iter();
+            shown.map(|(measure, goal)| (entry.workload, entry.size, *measure, *goal))
+        })
     }
 
     /// Why figures are missing, one line each.
@@ -117,65 +235,54 @@ impl Report {
         self.entries.iter().filter_map(remark).collect()
     }
 
-    fn row(&self, run: (Workload, u64), measure: Measure, goal: Goal) -> Vec<String> {
-        let (workload, size) = run;
-        let value = |system: &str, size| self.value((workload, size), system, measure);
-        let (limit, fugato) = (value(LIMIT, size), value(FUGATO, size));
-        let verdict = fugato.and_then(|fugato| {
-            let smallest = workload
-                .spec()
-                .sizes
-                .iter()
-                .find_map(|size| value(FUGATO, *size));
-            let peers = self.peers.iter().filter_map(|peer| value(peer, size));
-            is_reached(
-                goal,
-                fugato,
-                limit,
-                smallest.filter(|_| size != workload.spec().sizes.first().copied().unwrap_or(size)),
-                peers.min_by(f64::total_cmp),
-            )
-        });
-        let verdict = verdict.map_or("", |reached| if reached { "✓" } else { "✗" });
-        let ratio = fugato
-            .zip(limit)
-            .map(|(fugato, limit)| format!("{:.2}", fugato / limit));
-        let mut row = vec![
-            workload.spec().name.to_owned(),
+    /// Returns the cells of the workload, of the limit and of fugato.
+    fn own_cells(&self, row: Row) -> Vec<String> {
+        let (workload, size, measure, goal) = row;
+        let spec = workload.spec();
+        let (limit, fugato) = (self.value(row, LIMIT), self.value(row, FUGATO));
+        let ratio = fugato.zip(limit);
+        let ratio = ratio.map(|(fugato, limit)| format!("{:.2}", fugato / limit));
+        let spread = self.find(row, FUGATO).and_then(|entry| entry.spread);
+        let spread = spread.map(|spread| format!("{:.0} %", 100.0 * spread));
+        let smaller = spec.sizes.iter().filter(|smaller| **smaller < size);
+        let mut smaller =
+            smaller.filter_map(|size| self.value((workload, *size, measure, goal), FUGATO));
+        let best = self.best(row).map(|(_, cost)| cost);
+        let verdict = fugato.filter(|_| self.judges);
+        let verdict =
+            verdict.and_then(|fugato| is_reached(goal, fugato, limit, smaller.next(), best));
+        vec![
+            spec.name.to_owned(),
             size.to_string(),
-            measure.label(workload.spec().unit),
-            self.cell(run, LIMIT, measure),
-            self.cell(run, FUGATO, measure),
+            measure.label(spec.unit),
+            self.cell(row, LIMIT),
+            self.cell(row, FUGATO),
+            spread.unwrap_or_default(),
             ratio.unwrap_or_default(),
-            goal.label(),
-            verdict.to_owned(),
-        ];
-        for peer in &self.peers {
-            let cell = self.cell(run, peer, measure);
-            let ratio = value(peer, size).zip(fugato);
-            let ratio = ratio.map(|(peer, fugato)| format!(" ({}×)", number(peer / fugato)));
-            row.push(cell + &ratio.unwrap_or_default());
-        }
-        row
+            match verdict {
+                Some(true) => "✓".to_owned(),
+                Some(false) => format!("✗ {}", goal.label()),
+                None => String::new(),
+            },
+        ]
     }
 
-    fn cell(&self, run: (Workload, u64), system: &str, measure: Measure) -> String {
-        match self.find(run, system).map(|entry| &entry.result) {
-            Some(Ok(measured)) => quantity(measured, measure).map_or("–".into(), number),
+    fn cell(&self, row: Row, system: &str) -> String {
+        match self.find(row, system).map(|entry| &entry.result) {
+            Some(Ok(measured)) => quantity(measured, row.2).map_or(String::new(), number),
             Some(Err(Missing::Failed(_))) => "failed".into(),
-            Some(Err(Missing::Unsupported(_))) | None => "–".into(),
+            Some(Err(Missing::Unsupported(_))) | None => String::new(),
         }
     }
 
-    fn value(&self, run: (Workload, u64), system: &str, measure: Measure) -> Option<f64> {
-        let entry = self.find(run, system)?;
-        quantity(entry.result.as_ref().ok()?, measure)
+    fn value(&self, row: Row, system: &str) -> Option<f64> {
+        quantity(self.find(row, system)?.result.as_ref().ok()?, row.2)
     }
 
-    fn find(&self, run: (Workload, u64), system: &str) -> Option<&Entry> {
+    fn find(&self, (workload, size, ..): Row, system: &str) -> Option<&Entry> {
         self.entries
             .iter()
-            .find(|e| (e.workload, e.size) == run && e.system == system)
+            .find(|e| (e.workload, e.size) == (workload, size) && e.system == system)
     }
 }
 
@@ -242,49 +349,80 @@ mod tests {
             size,
             system: system.into(),
             result: Ok(measured),
+            spread: None,
         }
     }
 
-    #[test]
-    fn the_table_compares_fugato_with_the_limit_and_peers_with_fugato() {
-        let report = Report::new(vec![
+    fn cells(table: &Table) -> Vec<Vec<String>> {
+        let row =
+            |row: &comfy_table::Row| row.cell_iter().map(comfy_table::Cell::content).collect();
+        table.row_iter().map(row).collect()
+    }
+
+    fn compared(judges: bool) -> Report {
+        let mut entries = vec![
             entry(LIMIT, 1000, 0.25),
             entry(FUGATO, 1000, 0.3),
             entry("other", 1000, 600.0),
+            entry("quick", 1000, 0.15),
             entry(FUGATO, 10_000, 0.395),
-        ]);
-        let rows: Vec<Vec<String>> = report
-            .table()
-            .row_iter()
-            .map(|row| row.cell_iter().map(comfy_table::Cell::content).collect())
-            .collect();
-        let goal = "≤ 0.4, ≤ 1.3 × smallest";
+        ];
+        for entry in &mut entries {
+            entry.spread = Some(0.04);
+        }
+        Report::new(entries, judges)
+    }
+
+    #[test]
+    fn the_table_compares_fugato_with_the_limit_and_with_the_best_peer() {
+        let rows = cells(&compared(true).table());
+        let missed = "✗ ≤ 0.4, ≤ 1.3 × smallest";
         assert_eq!(
             rows,
-            vec![
-                vec![
+            [
+                [
                     "loop",
                     "1000",
                     "CPU µs/step",
                     "0.250",
                     "0.300",
+                    "4 %",
                     "1.20",
-                    goal,
                     "✓",
-                    "600 (2000×)"
+                    "quick 0.150 (0.500×)"
                 ],
-                vec![
+                [
                     "loop",
                     "10000",
                     "CPU µs/step",
-                    "–",
-                    "0.395",
                     "",
-                    goal,
-                    "✗",
-                    "–"
+                    "0.395",
+                    "4 %",
+                    "",
+                    missed,
+                    ""
                 ],
             ]
+        );
+        let whole = cells(&compared(true).whole_table());
+        assert_eq!(whole[0][8..], ["600 (2000×)", "0.150 (0.500×)"]);
+        // On a busy machine no goal is judged.
+        let busy = cells(&compared(false).table());
+        assert!(busy.iter().all(|row| row[7].is_empty()), "{busy:?}");
+    }
+
+    #[test]
+    fn the_page_begins_with_what_others_do_better() {
+        let page = compared(true).page("2026-01-02");
+        let better = "- `loop` of 1000: quick takes 0.500 of what fugato takes (0.150 and 0.300 CPU µs/step).";
+        let (at, table) = (page.find(better).unwrap(), page.find("| loop |").unwrap());
+        assert!(at < table, "{page}");
+        assert!(page.contains("on 2026-01-02, on "), "{page}");
+        let alone = Report::new(vec![entry(FUGATO, 1000, 0.3)], true);
+        assert!(
+            alone
+                .page("2026-01-02")
+                .contains("Nowhere in what was measured")
         );
     }
 
@@ -292,7 +430,7 @@ mod tests {
     fn what_is_missing_is_remarked_and_not_in_the_json() {
         let mut missing = entry("other", 1000, 0.0);
         missing.result = Err(Missing::Unsupported("has no loops".into()));
-        let report = Report::new(vec![entry(FUGATO, 1000, 0.5), missing]);
+        let report = Report::new(vec![entry(FUGATO, 1000, 0.5), missing], true);
         assert_eq!(report.remarks(), ["other loop 1000: has no loops"]);
         let mut json = vec![];
         report.write_json(&mut json).unwrap();

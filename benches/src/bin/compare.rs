@@ -11,7 +11,7 @@ use clap::{Parser, ValueEnum};
 use fugato_benches::{
     BoxError,
     contest::{self, Plan, System},
-    engine, limit,
+    engine, limit, machine,
     measure::{Answer, Setting},
     peer,
     report::{FUGATO, LIMIT, Report},
@@ -42,6 +42,18 @@ struct Arguments {
     /// Also write the medians to this file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Also write a page of all figures to this file, in Markdown: what others do better first.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// A column for each other engine, rather than the best of each row.
+    #[arg(long)]
+    all: bool,
+    /// Say why figures are missing.
+    #[arg(long)]
+    why: bool,
+    /// Measure although the machine is busy. No goal is judged then.
+    #[arg(long)]
+    busy: bool,
     /// Where databases are made; the disk that is measured. The system's folder for temporary
     /// files by default.
     #[arg(long, value_name = "FOLDER")]
@@ -106,6 +118,15 @@ fn survive_until(survive: &[String]) -> Result<(), BoxError> {
 }
 
 fn compare(arguments: &Arguments) -> Result<(), BoxError> {
+    if let Some(busy) = machine::busy().filter(|busy| *busy > machine::BUSY && !arguments.busy) {
+        return Err(format!(
+            "other programs use {:.0} % of this machine; figures are judged below {:.0} %: wait, or \
+             measure without judging by --busy",
+            100.0 * busy,
+            100.0 * machine::BUSY,
+        )
+        .into());
+    }
     let plan = Plan {
         workloads: workloads(arguments),
         systems: systems(&arguments.peers)?,
@@ -125,14 +146,28 @@ fn compare(arguments: &Arguments) -> Result<(), BoxError> {
         // Progress is a courtesy: that nobody reads it is no reason to stop.
         let _ = writeln!(io::stderr(), "{line}");
     });
-    let report = Report::new(entries);
+    let report = Report::new(entries, !arguments.busy);
     if let Some(json) = json {
         report.write_json(BufWriter::new(json))?;
     }
+    if let Some(page) = &arguments.page {
+        let today = jiff::Zoned::now().date();
+        std::fs::write(page, report.page(&today.to_string()))?;
+    }
     let mut out = io::stdout().lock();
-    writeln!(out, "{}", report.table())?;
-    for remark in report.remarks() {
-        writeln!(out, "{remark}")?;
+    let table = if arguments.all {
+        report.whole_table()
+    } else {
+        report.table()
+    };
+    writeln!(out, "{table}")?;
+    let remarks = report.remarks();
+    if arguments.why {
+        for remark in &remarks {
+            writeln!(out, "{remark}")?;
+        }
+    } else if !remarks.is_empty() {
+        writeln!(out, "{} figures are missing; --why says why", remarks.len())?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ pub(crate) fn mermaid(
     out.push_str("flowchart TD\n    START([START]) --> ");
     push_node(&mut out, start);
     out.push('\n');
-    for ix in nodes(edges) {
+    for ix in (0..).map(NodeIx).take(names.len()) {
         let (open, close) = if is_pause(ix) {
             ("{{\"", "\"}}")
         } else {
@@ -69,7 +69,7 @@ pub(crate) fn dot(
     is_pause: impl Fn(NodeIx) -> bool,
 ) -> String {
     let mut out = String::from("digraph {\n    START [shape=oval];\n");
-    for ix in nodes(edges) {
+    for ix in (0..).map(NodeIx).take(names.len()) {
         let name = names.name(ix).replace('\\', "\\\\").replace('"', "\\\"");
         let shape = if is_pause(ix) { "hexagon" } else { "box" };
         let _ = writeln!(out, "    n{} [label=\"{name}\", shape={shape}];", ix.0);
@@ -90,15 +90,4 @@ pub(crate) fn dot(
     }
     out.push_str("}\n");
     out
-}
-
-/// Returns the nodes that edges mention, in the order of their declaration. A checked graph has no
-/// others.
-fn nodes(edges: &[Edge]) -> Vec<NodeIx> {
-    let mut nodes = Vec::with_capacity(2 * edges.len());
-    nodes.extend(edges.iter().map(|edge| edge.from));
-    nodes.extend(edges.iter().filter_map(|edge| edge.to));
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes
 }
