@@ -26,7 +26,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use fugato::{
-    state::Role,
+    state::{Role, say},
     words::{Courtesy, ShortAnswer, corrected, courtesy},
 };
 use jiff::civil::DateTime;
@@ -177,11 +177,17 @@ pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
         short,
         Some(ShortAnswer::Yes | ShortAnswer::No | ShortAnswer::Cancel)
     ) {
-        let told = facts.lang.pick(
+        let mut told = say!(
             "Nothing waits for a yes or a no, and nothing was changed.",
-            "没有等待你回答的内容，没有改动任何内容。",
+            "没有等待你回答的内容，没有改动任何内容。"
         );
-        return Understanding::Refusal(told.into());
+        if facts.previous.is_some() || facts.previous_free_times.is_some() {
+            told.push_str(&say!(
+                " “Undo” takes the last change back.",
+                "要撤回上一次改动，请说“撤销”。"
+            ));
+        }
+        return Understanding::Refusal(told);
     }
     if let Some(asks @ (Courtesy::WellBeing | Courtesy::Identity)) = courtesy(text) {
         return Understanding::Answer(asks.reply(facts.lang).into());

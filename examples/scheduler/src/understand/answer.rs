@@ -1,4 +1,6 @@
 //! Answers about the schedule. They change nothing.
+mod lists;
+
 use std::collections::BTreeSet;
 
 use super::{
@@ -47,23 +49,10 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
         words: Words::of(facts),
     };
     let named = desk.named(clause);
-    let within = clause.whens.iter().find(|(when, _)| when.is_named());
-    if within.is_some_and(|(when, _)| when.days.as_ref().is_some_and(BTreeSet::is_empty)) {
-        return Understanding::Answer(
-            facts
-                .lang
-                .pick(
-                    "That day is not among the weeks of this schedule.",
-                    "那一天不在这份日程的范围内。",
-                )
-                .into(),
-        );
-    }
-    // "What is there until Friday" is about every day up to it.
-    let within = within.map(|(when, role)| match role {
-        Role::To => spanned(when, Role::By, facts),
-        role => spanned(when, *role, facts),
-    });
+    let within = match asked_time(clause, facts) {
+        Ok(within) => within,
+        Err(outside) => return outside,
+    };
     let within = within.as_ref();
     let queries = &clause.queries;
     let has = |query: Query| queries.contains(&query);
@@ -101,6 +90,11 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
             None => desk.pending(),
         }
     } else if has(Query::Count)
+        && clause.has(Verb::Free)
+        && let Some(when) = within
+    {
+        desk.free(Some(when))
+    } else if has(Query::Count)
         && let Some(when) = within
     {
         desk.load(when)
@@ -126,7 +120,8 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
         }
         desk.done(clause.is_negated || clause.denies(Verb::Done) || clause.has(Verb::Undone))
     } else if let Some(when) = within {
-        desk.listing(when)
+        let courses = clause.nouns.contains(&Noun::Courses);
+        desk.listing(when, courses.then_some(EventType::Course))
     } else if clause.nouns.contains(&Noun::Schedule)
         || clause.nouns.contains(&Noun::All)
         || clause.nouns.contains(&Noun::Item)
@@ -140,6 +135,52 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
         return not_understood("", facts);
     };
     Understanding::Answer(text)
+}
+
+/// Returns the days and times that a question is about.
+///
+/// # Errors
+/// Returns the answer to a question about days that are not planned here.
+fn asked_time(clause: &Clause, facts: &Facts<'_>) -> Result<Option<When>, Understanding> {
+    let within = clause.whens.iter().find(|(when, _)| when.is_named());
+    if within.is_some_and(|(when, _)| when.days.as_ref().is_some_and(BTreeSet::is_empty)) {
+        return Err(Understanding::Answer(
+            facts
+                .lang
+                .pick(
+                    "That day is not among the weeks of this schedule.",
+                    "那一天不在这份日程的范围内。",
+                )
+                .into(),
+        ));
+    }
+    // "What is there until Friday" is about every day up to it.
+    Ok(within.map(|(when, role)| match role {
+        Role::To => spanned(when, Role::By, facts),
+        Role::At => named_together(when, &clause.whens),
+        role => spanned(when, *role, facts),
+    }))
+}
+
+/// Returns the days and the times of a question that names them apart: "how many evenings have I next
+/// week".
+fn named_together(first: &When, whens: &[(When, Role)]) -> When {
+    let mut all = first.clone();
+    let at = |part: fn(&When) -> bool| {
+        let mut whens = whens.iter();
+        whens.find(|(when, role)| *role == Role::At && part(when))
+    };
+    if all.days.is_none()
+        && let Some((when, _)) = at(|when| when.days.is_some())
+    {
+        (all.days, all.every) = (when.days.clone(), when.every.clone());
+    }
+    if all.starts.is_none()
+        && let Some((when, _)) = at(|when| when.starts.is_some())
+    {
+        (all.starts, all.exact) = (when.starts.clone(), when.exact);
+    }
+    all
 }
 
 struct Desk<'a> {
@@ -215,172 +256,6 @@ impl Desk<'_> {
             self.pick("My last change:", "上一次改动：")
         };
         format!("{head}\n{}", lines.join("\n"))
-    }
-
-    fn line(&self, slot: &Slot, task: &ScheduleTask) -> String {
-        let time = self.words.time(slot);
-        let name = &task.name;
-        let mark = match (task.event_type, task.marks.done) {
-            (EventType::Course, _) => self.pick(" (course)", "（课程）"),
-            (_, true) => self.pick(" (done)", "（已完成）"),
-            (EventType::Task, false) => String::new(),
-        };
-        format!("  {time}  {name}{mark}")
-    }
-
-    fn listing(&self, when: &When) -> String {
-        let mut lines = vec![];
-        let days: BTreeSet<u16> = match &when.days {
-            Some(days) => days.clone(),
-            None => u16::try_from(self.facts.today).into_iter().collect(),
-        };
-        for day in &days {
-            let one = When {
-                days: Some(BTreeSet::from([*day])),
-                ..when.clone()
-            };
-            let there = self.on(&one);
-            let Some(name) = self.words.day(*day) else {
-                continue;
-            };
-            if there.is_empty() {
-                lines.push(self.pick(format!("{name}: nothing"), format!("{name}：没有安排")));
-                continue;
-            }
-            lines.push(self.pick(format!("{name}:"), format!("{name}：")));
-            lines.extend(there.iter().map(|(slot, task)| self.line(slot, task)));
-        }
-        if lines.is_empty() {
-            return self.pick("There is nothing.", "没有安排。");
-        }
-        lines.join("\n")
-    }
-
-    fn all(&self) -> String {
-        let days: BTreeSet<u16> = self
-            .facts
-            .schedule
-            .window
-            .days
-            .iter()
-            .map(|day| day.day_index)
-            .filter(|day| i32::from(*day) >= self.facts.today)
-            .filter(|day| !self.on(&When::on(*day)).is_empty())
-            .collect();
-        let listing = self.listing(&When {
-            days: Some(days),
-            ..When::default()
-        });
-        let pending = self.pending();
-        format!("{listing}\n{pending}")
-    }
-
-    /// Returns how much lies in some days and times, and how long it takes by the clock.
-    fn load(&self, when: &When) -> String {
-        let there = self.on(when);
-        let of = |kind: EventType| {
-            let own = there.iter().filter(|(_, task)| task.event_type == kind);
-            let times = own
-                .clone()
-                .filter_map(|(slot, _)| self.words.sections?.times(slot));
-            let minutes = times.map(|(begin, end)| begin.duration_until(end).as_mins());
-            (own.count(), minutes.sum::<i64>())
-        };
-        let ((items, worked), (courses, sat)) = (of(EventType::Task), of(EventType::Course));
-        let time = |minutes: i64| {
-            let (hours, rest) = (minutes / 60, minutes % 60);
-            self.pick(
-                format!("{hours} h {rest:02} min"),
-                format!("{hours} 小时 {rest} 分钟"),
-            )
-        };
-        let (worked, sat) = (time(worked), time(sat));
-        let mut told = self.pick(
-            format!("Items: {items}, {worked} in all. Courses: {courses}, {sat} in all."),
-            format!("事项 {items} 个，共 {worked}；课程 {courses} 节次，共 {sat}。"),
-        );
-        if let Some(days) = &when.days
-            && let (Some(first), Some(last)) = (days.first(), days.last())
-            && let (Some(first), Some(last)) = (self.words.day(*first), self.words.day(*last))
-        {
-            let days = if first == last {
-                first
-            } else {
-                format!("{first} – {last}")
-            };
-            told = self.pick(format!("{days}: {told}"), format!("{days}：{told}"));
-        }
-        told
-    }
-
-    fn ahead(&self) -> String {
-        let next = self
-            .on(&When::default())
-            .into_iter()
-            .find(|(slot, task)| is_ahead(slot, self.facts) && !task.marks.done);
-        match next.and_then(|(slot, task)| Some((self.words.place(&slot)?, task))) {
-            Some((place, task)) => self.pick(
-                format!("Next: {}, {place}.", task.name),
-                format!("接下来是：{}，{place}。", task.name),
-            ),
-            None => self.pick("Nothing is ahead.", "后面没有安排。"),
-        }
-    }
-
-    /// Returns what is still ahead in some days and times.
-    fn left(&self, when: &When) -> String {
-        let there = self.on(when).into_iter();
-        let ahead = there.filter(|(slot, task)| is_ahead(slot, self.facts) && !task.marks.done);
-        let lines: Vec<_> = ahead.map(|(slot, task)| self.line(&slot, task)).collect();
-        if lines.is_empty() {
-            return self.pick("Nothing is left there.", "那里没有剩下的安排。");
-        }
-        lines.join("\n")
-    }
-
-    fn pending(&self) -> String {
-        let tasks = self
-            .facts
-            .schedule
-            .tasks
-            .iter()
-            .filter(|task| task.is_pending_item());
-        let names: Vec<_> = tasks.map(|task| task.name.as_str()).collect();
-        if names.is_empty() {
-            return self.pick("Nothing is pending.", "没有待办，都已安排。");
-        }
-        let list = names.join(self.facts.lang.pick(", ", "、"));
-        self.pick(
-            format!("Pending, without a place: {list}."),
-            format!("还没有安排的：{list}。"),
-        )
-    }
-
-    fn count(&self, of: Option<&BTreeSet<u32>>) -> String {
-        let tasks: Vec<_> = self
-            .facts
-            .schedule
-            .tasks
-            .iter()
-            .filter(|task| {
-                task.event_type == EventType::Task
-                    && of.is_none_or(|of| of.contains(&task.state_id))
-            })
-            .collect();
-        let done = tasks.iter().filter(|task| task.marks.done).count();
-        let pending = tasks.iter().filter(|task| task.is_pending_item()).count();
-        let placed = tasks.len() - done - pending;
-        let all = tasks.len();
-        let open: Vec<_> = tasks
-            .iter()
-            .filter(|task| !task.marks.done)
-            .map(|task| task.name.as_str())
-            .collect();
-        let open = open.join(self.facts.lang.pick(", ", "、"));
-        self.pick(
-            format!("{all} items: {done} done, {placed} placed and not done, {pending} pending. Left: {open}."),
-            format!("共 {all} 项：已完成 {done} 项，已安排未完成 {placed} 项，待办 {pending} 项。剩下：{open}。"),
-        )
     }
 
     fn done(&self, not: bool) -> String {

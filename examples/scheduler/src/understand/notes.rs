@@ -165,7 +165,13 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
         says(lower, &NOTES.about_notes),
         says(lower, &NOTES.about_reminders),
     );
-    if !notes && !reminders {
+    // "When are the notes for the essay?" asks about an item.
+    let names = |token: &super::lex::Token| {
+        matches!(&token.kind, super::lex::Kind::Name(name) if name.exact)
+            && says(&token.text, &NOTES.about_notes)
+    };
+    let mut tokens = super::lex::tokens(lower, facts).into_iter();
+    if !notes && !reminders || tokens.any(|token| names(&token)) {
         return None;
     }
     if !facts.knows_notes && content(lower, lower, &NOTES.note).is_none() {

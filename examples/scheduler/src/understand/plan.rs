@@ -1,6 +1,7 @@
 //! From what a person wants to the calls that reach it. Everything is tried on a copy first, so a
 //! card never offers what the tools would refuse.
 mod edits;
+mod finish;
 mod frees;
 mod moves;
 mod places;
@@ -9,11 +10,11 @@ mod terms;
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     Facts, Understanding,
-    free_times::{self, kept_free},
+    free_times::kept_free,
     lex::{Noun, Verb},
     when::{self, When},
     wish::{Clause, Role, expand, is_open, not_understood, objects},
@@ -24,14 +25,11 @@ use crate::{
     contract::Call,
     schedule::{
         Board, EventType, ScheduleState, ScheduleTask, Slot, WriteOptions, WriteRefusal,
-        differences,
-        tools::{
-            ArrangeArgs, Arrangement, MoveArgs, PartStart, PlaceArgs, SwapArgs, arrange, move_task,
-            place, swap,
-        },
+        tools::{MoveArgs, PlaceArgs, move_task, place},
     },
-    tools::ARRANGE,
 };
+use finish::arrangement;
+
 pub(crate) use edits::edited;
 pub(crate) use repairs::repaired;
 pub(super) use terms::terms;
@@ -266,7 +264,13 @@ impl<'a> Planner<'a> {
             verb,
             Some((Verb::Free | Verb::Busy, true) | (Verb::Reopen, false))
         );
-        if used_again || not_kept {
+        // 别空了, right after a time was kept free.
+        let not_off = verb.is_none()
+            && clause.is_negated
+            && clause.nouns.contains(&Noun::Off)
+            && clause.whens.is_empty()
+            && !self.facts.free_times.is_empty();
+        if used_again || not_kept || not_off {
             return self.take_back(clause).map(|()| Step::Planned);
         }
         if matches!(verb, Some((_, false)) | None) {
@@ -509,106 +513,6 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Lets the times that are kept free from now on be remembered with a reply.
-    fn remembering(&self, reply: Understanding) -> Understanding {
-        let before = self.free_before.as_deref();
-        let known = before.unwrap_or(self.facts.free_times);
-        let Some(times) = free_times::with(known, self.facts, &self.free) else {
-            let before = before.map(<[FreeTime]>::to_vec);
-            return match before {
-                Some(times) => Understanding::KeepFree(times, Box::new(reply)),
-                None => reply,
-            };
-        };
-        let new = times.get(known.len()..).unwrap_or_default();
-        let new = free_times::listed(new, self.facts).join(self.facts.lang.pick("; ", "；"));
-        let told = self.pick(
-            format!(
-                "I keep {new} free for later requests too, until you say that it can be used again."
-            ),
-            format!("以后的安排也会空出 {new}，直到你说可以安排为止。"),
-        );
-        let agreed = self.pick(
-            format!(
-                "If you agree, I keep {new} free for later requests too, until you say that it can be used again."
-            ),
-            format!("如果你同意，以后的安排也会空出 {new}，直到你说可以安排为止。"),
-        );
-        let join = |text: String, told: &str| match text.as_str() {
-            "" => told.to_owned(),
-            text => format!("{text}\n{told}"),
-        };
-        let reply = match reply {
-            Understanding::Calls { say, calls } => Understanding::Calls {
-                say: join(say, &agreed),
-                calls,
-            },
-            // Nothing moves, and yet something is kept.
-            Understanding::Answer(_) => Understanding::Answer(join(self.say.join("\n"), &told)),
-            refusal => return refusal,
-        };
-        Understanding::KeepFree(times, Box::new(reply))
-    }
-
-    /// Ends the planning: the differences become a call, and a refusal of it keeps nothing free.
-    fn finish(self) -> Understanding {
-        let planned = self.planned();
-        self.remembering(planned)
-    }
-
-    fn planned(&self) -> Understanding {
-        let base = &self.facts.schedule;
-        let tasks = arrangements(base, &self.work);
-        let mut calls = self.before.clone();
-        let swapped = self.swapped(&tasks);
-        if let Some(call) = swapped {
-            calls.push(call);
-        } else if !tasks.is_empty() {
-            let args = ArrangeArgs { tasks };
-            if self.before.is_empty()
-                && let Err(refused) = arrange(base, &args, &self.options)
-            {
-                return self.unchanged(&self.words.refusal(&refused));
-            }
-            calls.push(call(ARRANGE, json!(args)));
-        }
-        calls.extend(self.after.clone());
-        let mut say = self.say.clone();
-        if calls.len() > 1 {
-            let several = calls.len();
-            say.push(self.pick(
-                format!("These are {several} changes. I ask about one after the other; a no ends the rest, too."),
-                format!("一共 {several} 处改动，逐个问你；拒绝一处，后面的也不再做。"),
-            ));
-        }
-        let say = say.join("\n");
-        if calls.is_empty() {
-            let same = self.pick("Nothing was changed.", "没有改动任何内容。");
-            return Understanding::Answer(match (say.is_empty(), &self.free_before) {
-                (true, _) => self.pick("There is nothing to change.", "没有需要改动的内容。"),
-                (false, Some(_)) => say,
-                (false, None) if say.contains('\n') => format!("{say}\n{same}"),
-                (false, None) => self.pick(format!("{say} {same}"), format!("{say}{same}")),
-            });
-        }
-        Understanding::Calls { say, calls }
-    }
-
-    /// Returns two tasks that change places as the call that says so.
-    fn swapped(&self, tasks: &[Arrangement]) -> Option<Call> {
-        let [a, b] = tasks else { return None };
-        let start = |id| self.facts.schedule.task(id)?.start();
-        let to = |it: &Arrangement| it.day.zip(it.slot_start);
-        let crossed =
-            start(a.task_id).is_some() && start(a.task_id) == to(b) && start(b.task_id) == to(a);
-        let args = SwapArgs {
-            task_a: a.task_id,
-            task_b: b.task_id,
-        };
-        let fits = crossed && swap(self.facts.schedule, &args, &self.options).is_ok();
-        fits.then(|| call("swap", json!(args)))
-    }
-
     /// Returns the items that are meant, or asks which.
     fn meant(&self, clause: &Clause) -> PlanResult<BTreeSet<u32>> {
         let mut found = objects(clause, self.facts)?;
@@ -652,31 +556,6 @@ impl<'a> Planner<'a> {
     }
 
     // The wishes.
-}
-
-/// Returns the new places of what lies elsewhere than before.
-fn arrangements(before: &ScheduleState, after: &ScheduleState) -> Vec<Arrangement> {
-    let changed = differences(before, after)
-        .into_iter()
-        .filter(|difference| difference.step.from() != difference.step.to());
-    let arranged = changed.map(|difference| {
-        let slots = after.task(difference.task).map(|task| task.slots.clone());
-        let mut starts = slots.into_iter().flatten().map(|slot| slot.start());
-        let (at, rest) = (starts.next(), starts.next());
-        Arrangement {
-            task_id: difference.task,
-            day: at.map(|at| at.0),
-            slot_start: at.map(|at| at.1),
-            rest: rest.map(|(day, slot_start)| PartStart { day, slot_start }),
-        }
-    });
-    arranged.collect()
-}
-
-/// Returns the call that gives everything its new place; none if nothing moved.
-fn arrangement(before: &ScheduleState, after: &ScheduleState) -> Option<Call> {
-    let tasks = arrangements(before, after);
-    (!tasks.is_empty()).then(|| call(ARRANGE, json!(ArrangeArgs { tasks })))
 }
 
 /// Returns the sections that a time names with a word such as "after".

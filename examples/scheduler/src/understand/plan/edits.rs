@@ -1,6 +1,7 @@
 //! Items and classes that change, or that are as they were.
 use std::collections::{BTreeMap, BTreeSet};
 
+use fugato::words::{normalize, number, numerals};
 use serde_json::{Value, json};
 
 use super::{
@@ -147,6 +148,18 @@ impl Planner<'_> {
             .iter()
             .any(|(_, role)| matches!(role, Role::Before | Role::By));
         if !not && bounded && !past {
+            let items = self.meant(clause)?;
+            let lies = |task: &ScheduleTask| {
+                task.is_placed() && task.slots.iter().all(|slot| self.admits(slot))
+            };
+            let there = self.those(&items, lies);
+            if let (Some(id), true) = (there.first(), there.len() == items.len()) {
+                let (names, lies) = (self.words.names(items), self.words.lies(*id));
+                return Err(Understanding::Answer(self.pick(
+                    format!("{names} lies in time: {lies}."),
+                    format!("{names}的安排来得及：{lies}。"),
+                )));
+            }
             return self.relocate(clause, true);
         }
         if (clause.nouns.contains(&Noun::All) || clause.nouns.contains(&Noun::Item))
@@ -308,6 +321,12 @@ impl Planner<'_> {
                 format!("要加到哪一类：{names}？没有添加任何内容。"),
             ));
         };
+        if names_several(&content) {
+            return Err(self.refuse(
+                "I add one item at a time. Nothing was added; say “add … to …” for each.",
+                "一次只能添加一项。没有添加任何内容，请一项一项地说。",
+            ));
+        }
         if content.trim().is_empty() {
             return Err(self.refuse(
                 "What shall be added? Nothing was added.",
@@ -585,4 +604,15 @@ fn added(clause: &Clause, facts: &Facts<'_>) -> String {
         }
         _ => text.to_owned(),
     }
+}
+
+/// Returns true if the text of a new item names several: "two tasks: book 5 and book 6".
+fn names_several(content: &str) -> bool {
+    const UNITS: [&str; 6] = ["tasks", "items", "things", "项", "个", "件"];
+    let text = numerals(&normalize(content));
+    let listed = text.contains([':', ',']);
+    number(&text).is_some_and(|(count, rest)| {
+        let rest = rest.trim_start();
+        listed && count > 1 && UNITS.iter().any(|unit| rest.starts_with(unit))
+    })
 }

@@ -12,7 +12,7 @@ use super::{
     },
     PlanResult, Planner, spanned,
 };
-use crate::schedule::{Change, ScheduleTask};
+use crate::schedule::{Change, ScheduleState, ScheduleTask};
 
 impl Planner<'_> {
     /// Frees days and times: what lies there goes to the nearest other place, or is pending again.
@@ -173,24 +173,57 @@ impl Planner<'_> {
                 "那里本来就没有你的事项，除课程外都是空的。"
             )));
         }
-        // The last of a class goes first, so that those before it have room to follow.
-        for id in there.iter().rev() {
-            let near = self.work.task(*id).and_then(ScheduleTask::start);
-            if self.find(*id, &When::default(), near).is_err() {
-                self.work.apply(&Change::Unplace { task: *id });
-            }
-        }
-        let left = self.those(&there, |task| !task.is_placed());
-        for id in left {
-            if self.find(id, &When::default(), None).is_err() {
-                let name = self.words.name(id).unwrap_or_default();
-                self.say.push(say!(
-                    "{name} has no other place, so it would be pending again.",
-                    "{name}没有别的位置，会重新变为待办。"
-                ));
-            }
+        let left = self.move_away(&there);
+        if !left.is_empty() {
+            let names = self.words.names(left);
+            self.say.push(say!(
+                "I found no other place for {names}, so it would be pending again.",
+                "没有找到别的位置安排{names}，会重新变为待办。"
+            ));
         }
         Ok(())
+    }
+
+    /// Gives items other places, each near its own, and returns those that found none. The last of
+    /// a class goes first, so that those before it have room to follow; if it leaves them none, it
+    /// goes last.
+    fn move_away(&mut self, items: &[u32]) -> Vec<u32> {
+        let before = self.work.clone();
+        let mut best: Option<(Vec<u32>, ScheduleState)> = None;
+        for is_last_first in [true, false] {
+            let mut order = items.to_vec();
+            self.work = before.clone();
+            if is_last_first {
+                order.reverse();
+            } else {
+                for id in items {
+                    self.work.apply(&Change::Unplace { task: *id });
+                }
+            }
+            for id in order {
+                let near = before.task(id).and_then(ScheduleTask::start);
+                if self.find(id, &When::default(), near).is_err() {
+                    self.work.apply(&Change::Unplace { task: id });
+                }
+            }
+            for id in self.those(items, |task| !task.is_placed()) {
+                // What finds no place stays pending, and is named.
+                let _ = self.find(id, &When::default(), None);
+            }
+            let left = self.those(items, |task| !task.is_placed());
+            let is_better = best
+                .as_ref()
+                .is_none_or(|(least, _)| left.len() < least.len());
+            if is_better {
+                best = Some((left, self.work.clone()));
+            }
+            if best.as_ref().is_some_and(|(left, _)| left.is_empty()) {
+                break;
+            }
+        }
+        let (left, work) = best.unwrap_or_else(|| (vec![], before));
+        self.work = work;
+        left
     }
 
     /// Carries out "nothing on Friday" and "do not put reading on Friday".
