@@ -6,6 +6,7 @@ use jiff::{
 
 use crate::{
     calendar::{month, near_day, week, weekday, weekday_sign},
+    intent::ends_in_denial,
     number::{is_digit, number},
     word::{after_word, before_word, is_inside, tail},
 };
@@ -116,27 +117,13 @@ fn named_weekday(here: &str) -> Option<(Weekday, &str)> {
 
 /// Returns true if the words right before a day exclude it.
 fn is_excluded(before: &str) -> bool {
-    const NOT: [&str; 13] = [
-        "not",
-        "never",
-        "except",
-        "excluding",
-        "avoid",
-        "avoiding",
-        "不",
-        "别",
-        "不要",
-        "不能",
-        "不是",
-        "避开",
-        "除了",
-    ];
+    const EXCEPT: [&str; 6] = ["except", "excluding", "avoid", "avoiding", "避开", "除了"];
     const LINKS: [&str; 9] = [
         "on a", "on any", "on the", "on", "a", "any", "在", "是", "选",
     ];
     let before = tail(before).trim_end();
     let linked = before_word(before, &LINKS).map_or(before, str::trim_end);
-    before_word(linked, &NOT).is_some()
+    ends_in_denial(linked) || before_word(linked, &EXCEPT).is_some()
 }
 
 struct Reader {

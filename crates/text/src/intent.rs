@@ -27,6 +27,43 @@ pub fn is_question(text: &str) -> bool {
     is_marked || first.is_some_and(asks)
 }
 
+/// These deny whatever follows them, and so does every word that ends in "n't".
+const NOT: [&str; 20] = [
+    "不要",
+    "不用",
+    "不必",
+    "不想",
+    "不需要",
+    "不能",
+    "不许",
+    "先不",
+    "别",
+    "勿",
+    "莫",
+    "not",
+    "never",
+    "no",
+    "dont",
+    "cannot",
+    "without",
+    "n't",
+    "instead of",
+    "rather than",
+];
+/// These deny only the next word.
+const BARE: [&str; 7] = ["不", "没", "未", "没有", "不是", "不再", "no longer"];
+/// 分别 and 特别 deny nothing.
+const WORDS_WITH_BIE: [char; 9] = ['分', '特', '区', '级', '类', '性', '差', '离', '告'];
+
+/// Returns true if a text ends in a word that denies the next one.
+pub(crate) fn ends_in_denial(text: &str) -> bool {
+    // These end in such a word, and deny nothing.
+    let is_other = before_word(text, &["要不", "差不"]).is_some()
+        || before_word(text, &["别"]).is_some_and(|text| text.ends_with(WORDS_WITH_BIE));
+    let denies = before_word(text, &NOT).or_else(|| before_word(text, &BARE));
+    !is_other && (denies.is_some() || text.ends_with("n't"))
+}
+
 /// Returns true if one of these verbs is negated. Each clause is checked separately.
 pub fn is_negated<W: AsRef<str>>(text: &str, verbs: &[W]) -> bool {
     let lower = text.to_lowercase().replace('’', "'");
@@ -80,36 +117,11 @@ struct Denial<'t> {
 
 impl<'t> Denial<'t> {
     fn of(thought: &'t str) -> Self {
-        /// These deny whatever follows them, and so does every word that ends in "n't".
-        const NOT: [&str; 20] = [
-            "不要",
-            "不用",
-            "不必",
-            "不想",
-            "不需要",
-            "不能",
-            "不许",
-            "先不",
-            "别",
-            "勿",
-            "莫",
-            "not",
-            "never",
-            "no",
-            "dont",
-            "cannot",
-            "without",
-            "n't",
-            "instead of",
-            "rather than",
-        ];
         /// "Not below 3" denies nothing.
         const BOUND: [&str; 12] = [
             "低于", "高于", "超过", "少于", "多于", "below", "above", "under", "over", "less",
             "more", "only",
         ];
-        /// 分别 and 特别 deny nothing.
-        const WORDS_WITH_BIE: [char; 8] = ['分', '特', '区', '级', '性', '差', '离', '告'];
         let ends = NOT.into_iter().filter_map(|not| {
             let mut places = thought.match_indices(not);
             places.find_map(|(at, _)| {
@@ -127,8 +139,6 @@ impl<'t> Denial<'t> {
 
     /// Returns true if what begins at a position is denied.
     fn is_about(&self, at: usize) -> bool {
-        /// These deny only the next word.
-        const BARE: [&str; 4] = ["不", "没", "未", "没有"];
         let before = self.thought.get(..at).unwrap_or_default().trim_end();
         let before = before.trim_end_matches("帮我").trim_end_matches("给我");
         at >= self.from || BARE.iter().any(|not| before.ends_with(not))

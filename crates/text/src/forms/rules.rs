@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::Pattern;
 use crate::{
     day_mentions,
+    intent::ends_in_denial,
     word::{before_word, tail},
 };
 
@@ -149,26 +150,6 @@ impl Places {
 /// Returns true if the words right before a place, or a word of a choice, say that it is not meant:
 /// "not to Paris", 不坐飞机.
 pub(super) fn is_denied(before: &str) -> bool {
-    const NOT: [&str; 18] = [
-        "not",
-        "never",
-        "no",
-        "no longer",
-        "don't",
-        "dont",
-        "won't",
-        "can't",
-        "without",
-        "instead of",
-        "rather than",
-        "不",
-        "不要",
-        "不想",
-        "不是",
-        "不再",
-        "别",
-        "没",
-    ];
     const LINKS: [&str; 26] = [
         "to",
         "in",
@@ -197,11 +178,7 @@ pub(super) fn is_denied(before: &str) -> bool {
         "开",
         "是去",
     ];
-    /// These end in a word that denies, and deny nothing.
-    const OTHER: [&str; 6] = ["分别", "特别", "级别", "类别", "要不", "差不"];
     let before = tail(before).trim_end();
     let linked = before_word(before, &LINKS).map_or(before, str::trim_end);
-    let denies =
-        |before: &str| before_word(before, &NOT).is_some() && before_word(before, &OTHER).is_none();
-    denies(linked) || denies(before)
+    ends_in_denial(linked) || ends_in_denial(before)
 }
