@@ -7,9 +7,9 @@ use std::{
 
 use fugato::agent::memory::to_recall;
 use fugato::words::{
-    DayReference, OrderTerms, RestrictionKind, TimeReference, clauses, day_mentions, has_any_word,
-    is_negated, is_question, mentioned, named, normalize, number_after, numerals, respell,
-    restriction,
+    DayReference, Lang, OrderTerms, RestrictionKind, TimeReference, after_word, clauses, corrected,
+    day_mentions, has_any_word, is_negated, is_question, mentioned, named, normalize, number_after,
+    numerals, respell, restriction,
 };
 use serde::Deserialize;
 
@@ -35,6 +35,8 @@ pub enum UserWish {
     Later,
     /// Something that is limited by these words, which are not understood.
     Unclear(String),
+    /// One wish beside others of another kind, by its words.
+    Several(String),
     /// Something that this desk does not do.
     Beyond,
 }
@@ -43,7 +45,7 @@ impl UserWish {
     /// Returns the tool that fulfils it.
     pub fn tool(&self) -> Option<&'static str> {
         match self {
-            Self::Told | Self::Later | Self::Unclear(_) | Self::Beyond => None,
+            Self::Told | Self::Later | Self::Unclear(_) | Self::Several(_) | Self::Beyond => None,
             Self::Trader(_) => Some("create_trader"),
             Self::Removal(_) => Some("delete_trader"),
             Self::Order(..) => Some("place_order"),
@@ -72,6 +74,9 @@ struct Words {
     other_time: Vec<String>,
     beyond: Vec<String>,
     around: Vec<String>,
+    unread: Vec<String>,
+    in_total: Vec<String>,
+    tell_too: Vec<String>,
     all: Vec<String>,
     half: Vec<String>,
     again: Vec<String>,
@@ -415,24 +420,26 @@ fn with_verbs(message: &str) -> String {
     ways.unwrap_or_else(|| message.to_owned())
 }
 
+/// The words between two wishes.
+const BREAKS: [&str; 13] = [
+    "再",
+    "然后",
+    "同时",
+    "和",
+    "、",
+    " and then ",
+    " then ",
+    " and ",
+    ", ",
+    "，",
+    "；",
+    "; ",
+    "。",
+];
+
 /// Returns the wishes of a message, each with the part of it that says so: several if each part is
 /// a whole order, else one.
 pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
-    const BREAKS: [&str; 13] = [
-        "再",
-        "然后",
-        "同时",
-        "和",
-        "、",
-        " and then ",
-        " then ",
-        " and ",
-        ", ",
-        "，",
-        "；",
-        "; ",
-        "。",
-    ];
     let message = &with_verbs(message);
     let order = |part: &str| Some(wish(part)).filter(|it| matches!(it, UserWish::Order(..)));
     let parts = clauses(message, &BREAKS, order, |_, _, _| false);
@@ -449,12 +456,87 @@ pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
     let asks = is_question(message)
         || matches!(
             whole,
-            UserWish::Later | UserWish::Unclear(_) | UserWish::Beyond
+            UserWish::Later | UserWish::Unclear(_) | UserWish::Several(_) | UserWish::Beyond
         );
     if parts.len() > 1 && !asks && parts.iter().all(is_whole) {
         return parts;
     }
+    // To buy and to sell is no question: one of the orders is not whole.
+    let part = parts.iter().find(|part| !is_whole(part));
+    let is_lost = parts.len() > 1 && whole == UserWish::Told;
+    if let Some((_, part)) = part.filter(|_| is_lost && !asks && !trades_not(message)) {
+        return vec![(UserWish::Unclear(part.clone()), message.to_owned())];
+    }
     vec![(whole, message.to_owned())]
+}
+
+/// Returns the answer to a message in which this wish stands beside another.
+pub(crate) fn one_by_one(words: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "These are several wishes, of which “{words}” is one. Nothing was done, so that none is \
+             lost; say one after the other."
+        ),
+        format!("这里有几件事，其中一件是“{words}”。为了不漏掉，什么都没有做；请一件一件说。"),
+    )
+}
+
+/// The kinds of wishes that do not go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Order,
+    Cancellation,
+    Trader,
+    Question,
+}
+
+/// Returns the words of a further wish of another kind, or for another trader.
+fn another(message: &str) -> Option<String> {
+    let kind = |part: &str| {
+        let of_orders = says(part, &Topic::Orders.fact().words) || order_number(part).is_some();
+        let of_traders = says(part, &Topic::Traders.fact().words);
+        Some(match () {
+            () if says(part, &WORDS.cancel) && of_orders => Kind::Cancellation,
+            () if of_traders && (says(part, &WORDS.create) || says(part, &WORDS.remove)) => {
+                Kind::Trader
+            }
+            () if trades(part) => Kind::Order,
+            () if says(part, &WORDS.tell_too) => Kind::Question,
+            () => return None,
+        })
+    };
+    let parts = clauses(message, &BREAKS, kind, |before, next, _| before == next);
+    let names = ["named ", "called ", "名叫", "名为", "创建", "新建"];
+    let again = names
+        .iter()
+        .find_map(|word| Some((message.rfind(word)?, message.find(word)?)));
+    let second = again.filter(|(last, first)| last > first && names_new_trader(message));
+    let second = second.and_then(|(last, _)| message.get(last..));
+    parts
+        .into_iter()
+        .nth(1)
+        .map(|(_, part)| part)
+        .or(second.map(str::to_owned))
+}
+
+/// Returns the whole order that stands behind other words: "remember that …, and buy 1 ETH".
+pub fn order_behind(message: &str) -> Option<String> {
+    let order = |part: &str| Some(wish(part)).filter(|it| matches!(it, UserWish::Order(..)));
+    let (_, rest) = message.split_once(|c: char| c.is_whitespace() || ":：，".contains(c))?;
+    let parts = clauses(rest, &BREAKS, order, |_, _, _| false);
+    let begins = |part: &str| {
+        let lower = part.trim().to_lowercase();
+        let mut verbs = WORDS.buy.iter().chain(&WORDS.sell);
+        verbs.any(|verb| lower.starts_with(verb.as_str()) || lower.contains(&format!("，{verb}")))
+            || verbs.any(|verb| lower.contains(&format!(" and {verb}")))
+    };
+    parts.into_iter().find_map(|(wish, part)| match wish {
+        UserWish::Order(_, terms) if terms.quantity.is_some() => {
+            let said = part.split('，').next_back().unwrap_or(&part);
+            (begins(said) || begins(&part)).then(|| said.to_owned())
+        }
+        _ => None,
+    })
 }
 
 /// Returns the wish of a message.
@@ -465,6 +547,7 @@ pub fn wish(message: &str) -> UserWish {
     let names_trader = says(message, &Topic::Traders.fact().words);
     let asked = is_question(message);
     let (wish, verbs, is_asked) = if says(message, &WORDS.cancel) && means_order {
+        let number = number.filter(|number| is_only_one(message, *number));
         (UserWish::Cancellation(number), &WORDS.cancel, asked)
     } else if says(message, &WORDS.remove) && names_trader {
         (
@@ -498,6 +581,20 @@ pub fn wish(message: &str) -> UserWish {
         return UserWish::Unclear(limit.words.to_owned());
     }
     let is_order = matches!(wish, UserWish::Order(..));
+    if let Err(words) = corrected(message) {
+        return UserWish::Unclear(words.to_owned());
+    }
+    let unread = WORDS.unread.iter().filter(|_| is_order);
+    let in_total = WORDS.in_total.iter().filter(|_| {
+        matches!(&wish, UserWish::Order(_, terms) if terms.quantity.is_some() && terms.price.is_some())
+    });
+    let mut unread = unread.chain(in_total);
+    if let Some(words) = unread.find(|word| has_any_word(message, &[word.as_str()])) {
+        return UserWish::Unclear(words.clone());
+    }
+    if let Some(words) = another(message) {
+        return UserWish::Several(words);
+    }
     if limit.is_some() || is_order && waits(message) {
         return UserWish::Later;
     }
@@ -505,6 +602,22 @@ pub fn wish(message: &str) -> UserWish {
         Some(words) => UserWish::Unclear(words),
         None => wish,
     }
+}
+
+/// Returns false if a number goes on to another one: "order 1 or 2".
+fn is_only_one(message: &str, number: i64) -> bool {
+    let number = number.to_string();
+    let mut behind = message
+        .match_indices(&number)
+        .filter_map(|(at, it)| message.get(at + it.len()..));
+    let goes_on = |rest: &str| {
+        let joined = after_word(
+            rest.trim_start(),
+            &["and", "or", "和", "或", "、", ",", "，", "&"],
+        );
+        joined.is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+    };
+    !behind.any(goes_on)
 }
 
 /// Returns true if an order is to wait: for a time, or for the market.
@@ -766,6 +879,7 @@ mod tests {
             UserWish::Told => "told".into(),
             UserWish::Later => "later".into(),
             UserWish::Unclear(words) => format!("unclear {words}"),
+            UserWish::Several(words) => format!("several {words}"),
             UserWish::Beyond => "beyond".into(),
             UserWish::Removal(name) => format!("remove {}", name.unwrap_or("?".into())),
             UserWish::Trader(name) => format!("trader {}", name.unwrap_or("?".into())),
@@ -811,6 +925,38 @@ mod tests {
                 "buy 1 ETH with the grid strategy",
                 "unclear with the grid strategy",
             ),
+            ("keep 1 ETH and sell the rest", "unclear the rest"),
+            ("留1个ETH，剩下的卖掉", "unclear 剩下的"),
+            ("sell one and a half ETH", "unclear and a half"),
+            ("buy 0.1 BTC twice", "unclear twice"),
+            ("每天买0.1个BTC", "unclear 每天"),
+            ("buy 0.1 BTC for 6000 dollars total", "unclear total"),
+            ("花6000买0.1个BTC", "unclear 花"),
+            (
+                "I decided against buying 0.1 BTC",
+                "unclear decided against",
+            ),
+            ("buy 0.1 BTC, no, 0.2", "unclear no, 0.2"),
+            (
+                "create a trader named alpha with glimmer and buy 0.1 BTC",
+                "several buy 0.1 BTC",
+            ),
+            ("cancel order 1 and buy 1 ETH", "several buy 1 ETH"),
+            ("撤销订单1，再买1个ETH", "several 买1个ETH"),
+            (
+                "sell 0.1 BTC at 64500 and cancel all other orders",
+                "several cancel all other orders",
+            ),
+            (
+                "buy 0.1 BTC and then tell me my balance",
+                "several tell me my balance",
+            ),
+            (
+                "create a trader named alpha with glimmer and another named beta with harbour",
+                "several named beta with harbour",
+            ),
+            ("撤销订单1和2", "cancel ?"),
+            ("cancel order 1 or 2", "cancel ?"),
             ("buy 1 ETH for me, please", "buy 1 at ?"),
             (
                 "put in an order to buy 1 ETH for 3000 dollars",

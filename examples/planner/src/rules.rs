@@ -182,7 +182,11 @@ fn plan(session: &Session) -> Vec<StepDraft> {
             continue;
         }
         let arguments = match wish {
-            UserWish::Told | UserWish::Later | UserWish::Unclear(_) | UserWish::Beyond => {
+            UserWish::Told
+            | UserWish::Later
+            | UserWish::Unclear(_)
+            | UserWish::Several(_)
+            | UserWish::Beyond => {
                 return tell(session);
             }
             UserWish::Trader(name) => trader(session, name),
@@ -203,7 +207,12 @@ fn plan(session: &Session) -> Vec<StepDraft> {
 /// Returns the reason why the request cannot be planned at all.
 fn obstacle(session: &Session) -> Option<String> {
     let (goal, lang) = (session.goal(), session.lang());
-    match intent::wish(goal) {
+    let mut wishes = intent::wishes(goal).into_iter();
+    let wish = match (wishes.next(), wishes.next()) {
+        (Some((only, _)), None) => only,
+        _ => intent::wish(goal),
+    };
+    match wish {
         UserWish::Later => Some(
             lang.pick(
                 "I can do nothing later or on a condition; nothing was done. An order with a price, \
@@ -220,6 +229,7 @@ fn obstacle(session: &Session) -> Option<String> {
             )
             .to_owned(),
         ),
+        UserWish::Several(words) => Some(intent::one_by_one(&words, lang)),
         UserWish::Unclear(words) => Some(lang.pick(
             format!(
                 "I did not understand “{words}” and did nothing, so that it is not lost. Say the \

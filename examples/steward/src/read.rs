@@ -355,9 +355,16 @@ impl RuleReader {
         };
         let is_draft = || plain && has_any_word(text, &self.drafts);
         let takes_back =
-            has_any_word(text, &self.take_back) && (is_named || names_form() || is_draft());
-        if takes_back || has_any_word(text, &self.withdraw) {
-            return Some(DocumentQuestion::Withdraw);
+            is_wanted(text, &self.take_back) && (is_named || names_form() || is_draft());
+        // Who asks whether something was taken back takes nothing back.
+        let withdraws = takes_back || is_wanted(text, &self.withdraw);
+        if withdraws {
+            let asks = self.means_question(text);
+            return Some(if asks {
+                DocumentQuestion::List
+            } else {
+                DocumentQuestion::Withdraw
+            });
         }
         if let Some(wish) = self.saved_wish(text, is_named) {
             return Some(wish);

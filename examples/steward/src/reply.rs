@@ -1,9 +1,13 @@
 //! The texts for the person, in their language.
+use std::borrow::Cow;
+
 use fugato::{
     cli::Lang,
     form::{Field, FieldKind, day},
     state::State as _,
-    words::{ShortAnswer, condition, courtesy, without_code},
+    words::{
+        RestrictionKind, ShortAnswer, condition, corrected, courtesy, restriction, without_code,
+    },
 };
 use jiff::civil::Date;
 use serde_json::Value;
@@ -309,13 +313,31 @@ fn not_taken_up(task: &PlanTask, lang: Lang) -> Option<String> {
     })
 }
 
-/// Returns the answer to words that are no wish for a task: they make a condition, or name a card that
-/// is not open.
+/// Returns the answer to words that are no wish for a task: they make a condition or an
+/// exception, take something back, or name a card that is not open.
 pub(crate) fn not_a_wish(words: &str, lang: Lang) -> Option<String> {
     if let Some(condition) = condition(words) {
         return Some(lang.pick(
             format!("I cannot wait for a condition (“{condition}”), so nothing is done. Say it once it holds."),
             format!("我没法等条件成立（“{condition}”），所以什么也没做。等成立了再告诉我。"),
+        ));
+    }
+    if let Some(words) = restriction(words).filter(|it| it.kind == RestrictionKind::Exception) {
+        let words = words.words;
+        return Some(lang.pick(
+            format!("I cannot leave anything out (“{words}”), so nothing is done. Name each document that is meant."),
+            format!("我不能把一部分排除在外（“{words}”），所以什么也没做。请把要办的单据一张一张说出来。"),
+        ));
+    }
+    let taken_back = match corrected(words) {
+        Ok(Cow::Borrowed(_)) => None,
+        Ok(Cow::Owned(_)) => Some(words),
+        Err(words) => Some(words),
+    };
+    if let Some(words) = taken_back {
+        return Some(lang.pick(
+            format!("“{words}” takes something back, and it is not clear to me what, so nothing is done. Say it once more as a whole, without what is taken back."),
+            format!("“{words}”改了前面的话，分不清改的是哪一处，所以什么也没做。请不带改口，完整地再说一遍。"),
         ));
     }
     let code = answered_code(words)?;
@@ -347,6 +369,9 @@ pub(crate) fn about_documents(
     documents: &Documents,
 ) -> String {
     use DocumentQuestion::{Copy, Revise, Submit};
+    if let Some(told) = not_a_wish(words, lang) {
+        return told;
+    }
     match asked {
         DocumentQuestion::Total => return desk.total(documents, (words, lang), base),
         Submit | Revise | Copy => {

@@ -93,6 +93,12 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
         );
         return (Course::Reply, vec![reply(told)]);
     }
+    if let Some(order) = intent::order_behind(text).filter(|_| to_remember(text).is_some()) {
+        return (
+            Course::Reply,
+            vec![reply(&intent::one_by_one(&order, lang))],
+        );
+    }
     if let Some(wish) = to_remember(text) {
         let told = if facts::is_live(wish) {
             lang.pick(
