@@ -46,7 +46,9 @@ const LOOSE: [&str; 17] = [
     "等等",
 ];
 /// The words around a day or a time that say nothing else.
-const AROUND: [&str; 34] = [
+const AROUND: [&str; 36] = [
+    "it was",
+    "was",
     "in the",
     "on the",
     "on",

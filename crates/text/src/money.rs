@@ -6,7 +6,13 @@ use crate::{
 };
 
 /// The words and signs of currencies before or after an amount. The longer ones come first.
-pub(crate) const CURRENCIES: [(&str, &str); 37] = [
+pub(crate) const CURRENCIES: [(&str, &str); 43] = [
+    ("swiss francs", "CHF"),
+    ("swiss franc", "CHF"),
+    ("瑞士法郎", "CHF"),
+    ("francs", "CHF"),
+    ("瑞郎", "CHF"),
+    ("quid", "GBP"),
     ("dollars", "USD"),
     ("dollar", "USD"),
     ("bucks", "USD"),

@@ -2,7 +2,6 @@
 use fugato::{
     BoxError, Context,
     agent::reply::show,
-    form::day,
     state::{Lang, State as _},
 };
 
@@ -24,7 +23,7 @@ pub(crate) async fn answer(deps: &Deps, cx: &Context<Steward>) -> Result<Update,
     {
         let documents = deps.ledger.documents(&state.employee).await?;
         let words = (state.message.as_str(), state.lang());
-        let asked = (asked, day(&state.base_date).unwrap_or_default());
+        let asked = (asked, state.base());
         response.told_mut().reply = about_documents(desk, words, asked, &documents);
     }
     let reply = response.told().reply.clone();
@@ -46,7 +45,7 @@ pub(crate) async fn under_a_card(
     };
     let lang = Lang::evident(words).unwrap_or_else(|| state.lang());
     let documents = deps.ledger.documents(&state.employee).await?;
-    let asked = (asked, day(&state.base_date).unwrap_or_default());
+    let asked = (asked, state.base());
     let told = about_documents(&deps.desk, (words, lang), asked, &documents);
     Ok(Some(format!("{told}\n{}", still_waits(lang))))
 }

@@ -111,7 +111,7 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     let unclear = matches!(state.runtime_decision, Some(RuntimeDecision::Unclear));
     let unclear = unclear.then(|| {
         let told = state.aside.clone();
-        let told = told.or_else(|| reply::not_a_wish(&state.message, state.lang()));
+        let told = told.or_else(|| desk.not_a_wish(&state.message, state.base(), state.lang()));
         format!(
             "{}\n",
             told.unwrap_or_else(|| reply::unclear(state.lang()).to_owned())

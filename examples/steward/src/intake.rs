@@ -78,7 +78,7 @@ async fn asides(deps: &Deps, state: &Steward) -> Result<Option<String>, BoxError
         return Ok(None);
     };
     let documents = deps.ledger.documents(&state.employee).await?;
-    let base = day(&state.base_date).unwrap_or_default();
+    let base = state.base();
     let told = reply::about_documents(&deps.desk, words, (asked, base), &documents);
     Ok(Some(told))
 }

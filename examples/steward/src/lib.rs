@@ -17,6 +17,7 @@ pub mod local;
 mod phase;
 pub mod read;
 mod recall;
+mod refusal;
 mod reply;
 pub mod response;
 mod saved;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use fugato::{
     form::Fields,
     words::{
-        after_word, clauses, currency, dates, has_any_word, is_chinese, is_question, is_wanted,
+        Phrases, after_word, clauses, currency, dates, has_any_word, is_chinese, is_question,
+        is_wanted, money,
     },
 };
 use jiff::civil::Date;
@@ -50,6 +51,13 @@ pub struct RuleReader {
     drop: Vec<String>,
     asks: Vec<String>,
     whether: Vec<String>,
+    may: Vec<String>,
+    favour: Vec<String>,
+    wish_ends: Vec<String>,
+    reckons: Vec<String>,
+    unknown: Vec<String>,
+    done: Vec<String>,
+    without: Vec<String>,
     receipt: Vec<String>,
     wish: Vec<String>,
     kindly: Vec<String>,
@@ -80,13 +88,23 @@ pub enum DocumentQuestion {
     Total,
     /// The approver is asked for.
     Approver,
+    /// The ways to hand in, withdraw and restore documents are asked for, or how one stands.
+    Ways,
 }
 
 impl DocumentQuestion {
     /// Returns true if it does something with a document, and not only asks.
     pub(crate) fn begins_task(self) -> bool {
-        !matches!(self, Self::List | Self::Total | Self::Approver)
+        !matches!(self, Self::List | Self::Total | Self::Approver | Self::Ways)
     }
+}
+
+/// The wish of a part of a text.
+enum PartWish {
+    /// Something of a document.
+    Document(DocumentQuestion),
+    /// A form.
+    Form,
 }
 
 /// The words for a form in requests.
@@ -286,7 +304,10 @@ impl RuleReader {
                 let before = claims
                     .last()
                     .is_some_and(|last| is_claim(&read(&led(last))));
-                if before && is_claim(&read(&led(part))) {
+                let is_other = self
+                    .form_of(part)
+                    .is_some_and(|form| form != FormKind::Reimbursement);
+                if before && !is_other && is_claim(&read(&led(part))) {
                     claims.push(led(part));
                 } else if let Some(last) = claims.last_mut() {
                     last.push_str(mark);
@@ -345,6 +366,9 @@ impl RuleReader {
         // What is restored on a trip is no document.
         let is_short = text.chars().count() <= 2 * SHORT;
         if has_any_word(text, &self.restore) && (is_short || is_named) {
+            if self.asks_of_deed(text, &self.restore) {
+                return Some(DocumentQuestion::Ways);
+            }
             return Some(DocumentQuestion::Restore);
         }
         // "Cancel the Shanghai trip", and no trip with its days.
@@ -355,19 +379,19 @@ impl RuleReader {
         };
         let is_draft = || plain && has_any_word(text, &self.drafts);
         let takes_back =
-            is_wanted(text, &self.take_back) && (is_named || names_form() || is_draft());
-        // Who asks whether something was taken back takes nothing back.
-        let withdraws = takes_back || is_wanted(text, &self.withdraw);
-        if withdraws {
-            let asks = self.means_question(text);
-            return Some(if asks {
-                DocumentQuestion::List
-            } else {
-                DocumentQuestion::Withdraw
-            });
+            has_any_word(text, &self.take_back) && (is_named || names_form() || is_draft());
+        if takes_back || has_any_word(text, &self.withdraw) {
+            if self.asks_of_deed(text, &self.withdraw) {
+                return Some(DocumentQuestion::Ways);
+            }
+            return Some(DocumentQuestion::Withdraw);
         }
         if let Some(wish) = self.saved_wish(text, is_named) {
             return Some(wish);
+        }
+        let is_of_form = is_named || self.form_of(text).is_some();
+        if is_of_form && has_any_word(text, &self.submit) && self.asks_of_deed(text, &self.submit) {
+            return Some(DocumentQuestion::Ways);
         }
         let how_much = has_any_word(text, &self.how_much);
         let sums = has_any_word(text, &self.total);
@@ -396,6 +420,128 @@ impl RuleReader {
         let lists =
             has_any_word(text, &self.list) || is_named && finds() || owns() || self.is_name(text);
         lists.then_some(DocumentQuestion::List)
+    }
+
+    /// Returns true if a text asks about one of these deeds and does not ask for it: "can I withdraw
+    /// it?", but no "can you withdraw it?".
+    fn asks_of_deed(&self, text: &str, verbs: &[String]) -> bool {
+        let lower = text.trim_start().to_lowercase();
+        let may = after_word(&lower, &self.may).is_some()
+            && (!is_chinese(text) || is_question(text) && !has_any_word(text, &self.favour));
+        let begins = after_word(self.led(&lower), verbs).is_some();
+        may || self.means_question(text) && (!begins || has_any_word(text, &self.asks))
+    }
+
+    /// Returns what a text says shall not be done, or was not: that a document is withdrawn, restored or
+    /// handed in.
+    pub(crate) fn denied(&self, text: &str) -> Option<DocumentQuestion> {
+        let is_named = !document_ids(text).is_empty();
+        let is_of_form = || is_named || self.form_of(text).is_some();
+        let is_denied = |verbs: &[String]| has_any_word(text, verbs) && !is_wanted(text, verbs);
+        if is_denied(&self.withdraw) || is_of_form() && is_denied(&self.take_back) {
+            return Some(DocumentQuestion::Withdraw);
+        }
+        if is_denied(&self.restore) {
+            return Some(DocumentQuestion::Restore);
+        }
+        (is_named && is_denied(&self.submit)).then_some(DocumentQuestion::Submit)
+    }
+
+    /// Returns the parts of a text that each want something else, in words without what stands before
+    /// their verbs; none if it wants one thing, or several forms.
+    pub(crate) fn several_wishes<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        use DocumentQuestion::{Revise, Submit};
+        let mut parts = vec![text];
+        for mark in self.wish_ends.iter().chain(&self.breaks) {
+            parts = parts
+                .into_iter()
+                .flat_map(|part| part.split(mark))
+                .collect();
+        }
+        let wish = |part: &'t str| {
+            let lower = part.to_ascii_lowercase();
+            let said = part.get(part.len() - self.led(&lower).len()..)?.trim();
+            Some((self.wish_of(&said.to_lowercase())?, said))
+        };
+        let wishes: Vec<_> = parts.into_iter().filter_map(wish).collect();
+        let deed = |(wish, _): &(PartWish, &str)| match wish {
+            PartWish::Document(deed) => Some(*deed),
+            PartWish::Form => None,
+        };
+        let mut deeds: Vec<_> = wishes.iter().filter_map(deed).collect();
+        deeds.dedup();
+        let is_form = wishes.iter().any(|it| deed(it).is_none());
+        let is_one = match deeds.as_slice() {
+            [] => true,
+            // A form is handed in, or changed, where no document is named.
+            [Submit | Revise] if document_ids(text).is_empty() => true,
+            [_] => !is_form,
+            _ => false,
+        };
+        if is_one {
+            return vec![];
+        }
+        wishes.into_iter().map(|(_, said)| said).collect()
+    }
+
+    /// Returns what a part of a text in lower case wants: something of a document, or a form.
+    fn wish_of(&self, said: &str) -> Option<PartWish> {
+        use DocumentQuestion::{Restore, Revise, Submit, Total, Withdraw};
+        let begins = |verbs: &[String]| after_word(said, verbs).is_some();
+        // 把A-1撤回, but no reason in which the word stands: 恢复系统.
+        let ends = |verbs: &[String]| verbs.iter().any(|verb| said.ends_with(verb.as_str()));
+        let wants = |verbs: &[String]| begins(verbs) || is_chinese(said) && ends(verbs);
+        let changes = begins(&self.revise) || is_chinese(said) && is_wanted(said, &self.revise);
+        let asks = self.means_question(said);
+        let sums = has_any_word(said, &self.how_much) || has_any_word(said, &self.total);
+        let deeds = [
+            (asks && sums, Total),
+            (begins(&self.take_back) || wants(&self.withdraw), Withdraw),
+            (wants(&self.restore), Restore),
+            (wants(&self.submit), Submit),
+            (changes, Revise),
+        ];
+        let deed = deeds.into_iter().find(|(is_wanted, _)| *is_wanted);
+        let mut kinds = self.kind.iter();
+        let mut form = || kinds.any(|kind| begins(&kind.begins) || begins(&kind.words));
+        match deed {
+            Some((_, deed)) => Some(PartWish::Document(deed)),
+            None => form().then_some(PartWish::Form),
+        }
+    }
+
+    /// Returns the words that would have an amount worked out: "20 each", 每晚320.
+    pub(crate) fn reckons<'t>(&'t self, text: &str) -> Option<&'t str> {
+        let lower = text.to_lowercase();
+        let mut words = self.reckons.iter().map(String::as_str);
+        words.find(|word| has_any_word(&lower, &[word]))
+    }
+
+    /// Returns the amount that a text puts in the place of another, and says nothing else: "make it 54".
+    pub(crate) fn amount_alone(&self, text: &str) -> Option<i64> {
+        let phrases = Phrases::default();
+        let text = phrases.decline_reason(text).unwrap_or(text);
+        let lower = text.to_lowercase();
+        let said = self.led(lower.trim().trim_end_matches(['.', '。', '!', '！']));
+        money(after_word(said, &self.in_currency)?.trim())
+    }
+
+    /// Returns true if a text says that somebody does not know.
+    pub(crate) fn means_unknown(&self, text: &str) -> bool {
+        has_any_word(text, &self.unknown)
+    }
+
+    /// Returns true if a text tells of a claim that was made.
+    pub(crate) fn means_done(&self, text: &str) -> bool {
+        has_any_word(text, &self.done)
+    }
+
+    /// Returns what a text leaves out of a sum or a list.
+    pub(crate) fn left_out<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let lower = text.to_ascii_lowercase();
+        let at = self.without.iter().find_map(|word| lower.find(word))?;
+        let words = text.get(at..)?;
+        Some(words.trim_end_matches(|c: char| !c.is_alphanumeric()))
     }
 
     /// Returns true if a text asks how something stands.

@@ -1,13 +1,9 @@
 //! The texts for the person, in their language.
-use std::borrow::Cow;
-
 use fugato::{
     cli::Lang,
     form::{Field, FieldKind, day},
     state::State as _,
-    words::{
-        RestrictionKind, ShortAnswer, condition, corrected, courtesy, restriction, without_code,
-    },
+    words::courtesy,
 };
 use jiff::civil::Date;
 use serde_json::Value;
@@ -127,7 +123,7 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         if let Some(courtesy) = courtesy(&state.message) {
             return Some(courtesy.reply(lang).to_owned());
         }
-        if let Some(told) = not_a_wish(&state.message, lang) {
+        if let Some(told) = desk.not_a_wish(&state.message, state.base(), lang) {
             return Some(told);
         }
         if desk.reader.means_receipt(&state.message) {
@@ -167,7 +163,7 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         }
         (None, Some(RuntimeDecision::Unclear)) => {
             let asks = asks(desk, state, task, lang);
-            if let Some(told) = not_a_wish(&state.message, lang) {
+            if let Some(told) = desk.not_a_wish(&state.message, state.base(), lang) {
                 return Some(told);
             }
             if let Some(courtesy) = courtesy(&state.message) {
@@ -313,46 +309,6 @@ fn not_taken_up(task: &PlanTask, lang: Lang) -> Option<String> {
     })
 }
 
-/// Returns the answer to words that are no wish for a task: they make a condition or an
-/// exception, take something back, or name a card that is not open.
-pub(crate) fn not_a_wish(words: &str, lang: Lang) -> Option<String> {
-    if let Some(condition) = condition(words) {
-        return Some(lang.pick(
-            format!("I cannot wait for a condition (“{condition}”), so nothing is done. Say it once it holds."),
-            format!("我没法等条件成立（“{condition}”），所以什么也没做。等成立了再告诉我。"),
-        ));
-    }
-    if let Some(words) = restriction(words).filter(|it| it.kind == RestrictionKind::Exception) {
-        let words = words.words;
-        return Some(lang.pick(
-            format!("I cannot leave anything out (“{words}”), so nothing is done. Name each document that is meant."),
-            format!("我不能把一部分排除在外（“{words}”），所以什么也没做。请把要办的单据一张一张说出来。"),
-        ));
-    }
-    let taken_back = match corrected(words) {
-        Ok(Cow::Borrowed(_)) => None,
-        Ok(Cow::Owned(_)) => Some(words),
-        Err(words) => Some(words),
-    };
-    if let Some(words) = taken_back {
-        return Some(lang.pick(
-            format!("“{words}” takes something back, and it is not clear to me what, so nothing is done. Say it once more as a whole, without what is taken back."),
-            format!("“{words}”改了前面的话，分不清改的是哪一处，所以什么也没做。请不带改口，完整地再说一遍。"),
-        ));
-    }
-    let code = answered_code(words)?;
-    Some(lang.pick(
-        format!("No card {code} is open, so nothing is agreed to."),
-        format!("没有打开的卡片{code}，所以什么也没有同意。"),
-    ))
-}
-
-/// Returns the code of a card that words answer and say nothing else to.
-fn answered_code(words: &str) -> Option<String> {
-    let (rest, code) = without_code(words);
-    ShortAnswer::of(&rest).and(code)
-}
-
 /// Returns the way in which a claim is handed in: not here.
 pub(crate) fn claims_stay(lang: Lang) -> &'static str {
     lang.pick(
@@ -369,9 +325,6 @@ pub(crate) fn about_documents(
     documents: &Documents,
 ) -> String {
     use DocumentQuestion::{Copy, Revise, Submit};
-    if let Some(told) = not_a_wish(words, lang) {
-        return told;
-    }
     match asked {
         DocumentQuestion::Total => return desk.total(documents, (words, lang), base),
         Submit | Revise | Copy => {
@@ -387,7 +340,9 @@ pub(crate) fn about_documents(
     // A list is of what the words name; who shall choose gets all.
     let all = || documents.all().cloned().collect::<Vec<_>>();
     let mut shown = match asked {
-        DocumentQuestion::List => desk.targets(documents, (words, base), asked),
+        DocumentQuestion::List | DocumentQuestion::Ways => {
+            desk.targets(documents, (words, base), asked)
+        }
         _ => all(),
     };
     // Words may seem to name a place and name none: what there is, is shown.
@@ -411,6 +366,10 @@ pub(crate) fn about_documents(
         DocumentQuestion::Restore => Some(lang.pick(
             "Nothing is restored: say which one by its number, as in “restore A-1”.",
             "没有恢复任何单据：请说明单号，例如“恢复A-1”。",
+        )),
+        DocumentQuestion::Ways => Some(lang.pick(
+            "“submit A-1” hands a draft in, “withdraw A-1” withdraws a document, and “restore A-1” makes it a draft again. Each shows a card first.",
+            "“提交A-1”会提交草稿，“撤回A-1”会撤回单据，“恢复A-1”会把它恢复为草稿。都会先出示卡片。",
         )),
         DocumentQuestion::Approver => Some(lang.pick(
             "I do not know who approves: that is decided outside of this program.",

@@ -3,7 +3,7 @@
 use fugato::{
     cli::Lang,
     form::{Field, FieldKind, Fields, Form, amount_value, cents, day, text},
-    words::{DateDirection, currency, dates, has_any_word, keywords, mentioned, month},
+    words::{DateDirection, currency, dates, has_any_word, keywords, mentioned, month, numerals},
 };
 use jiff::{Span, ToSpan as _, civil::Date};
 use serde_json::Value;
@@ -507,6 +507,7 @@ fn month_named(text: &str) -> Option<i8> {
     });
     latin.or_else(|| {
         let (before, _) = text.split_once('月')?;
+        let before = numerals(before);
         let digits = before.trim_end_matches(|c: char| c.is_ascii_digit());
         let number = before.get(digits.len()..)?.parse().ok();
         number.filter(|month| (1..=12).contains(month))

@@ -6,15 +6,15 @@ mod planner;
 mod runtime;
 mod slots;
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use fugato::{
     BoxError,
     agent::decision::{self, Inquiry, Judge},
     form::{self, Fields},
     llm::{ChatRequest, Profile, RejectedAnswer, ToolSchema},
-    state::{Message, Schema, say},
-    words::{DateDirection, currency, dates, is_chinese, stem},
+    state::{Lang, Message, Schema, say},
+    words::{DateDirection, corrected, currency, dates, is_chinese, stem},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -152,6 +152,9 @@ impl RuleData {
     /// whatever else they say.
     pub(crate) fn document_question(&self, text: &str) -> Option<DocumentQuestion> {
         let asked = self.reader.question(text)?;
+        if self.not_a_wish(text, Date::ZERO, Lang::En).is_some() {
+            return None;
+        }
         // What a draft shall say fills in no other form.
         let is_named = !document_ids(text).is_empty();
         if asked == DocumentQuestion::Revise || asked.begins_task() && is_named {
@@ -189,6 +192,7 @@ impl RuleData {
     /// Returns a text without its questions, which fill in nothing. Words that fill in much of a form
     /// may ask something, too.
     pub(crate) fn told(&self, text: &str, base: Date) -> String {
+        let text = corrected(text).unwrap_or(Cow::Borrowed(text));
         let reads = |said: &str| {
             let kinds = [FormKind::Application, FormKind::Reimbursement];
             let forms = kinds.iter().filter_map(|kind| self.forms.get(kind));

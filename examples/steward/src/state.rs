@@ -9,11 +9,12 @@ use fugato::{
         sequence::{Actions, ActionsUpdate},
     },
     cli::Lang,
-    form::{Fields, strings},
+    form::{Fields, day, strings},
     llm::{CallTrace, DecisionSource},
     state::{Message, Role, State, ThreadId, ToolCall},
     tool::Evidence,
 };
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -217,6 +218,11 @@ impl Steward {
             .iter()
             .chain(of_tasks.filter_map(|task| task.about.as_ref()));
         known.find(|document| document.id == id)
+    }
+
+    /// Returns the day on which "tomorrow" is counted.
+    pub(crate) fn base(&self) -> Date {
+        day(&self.base_date).unwrap_or_default()
     }
 
     /// Returns the kind of the present request.

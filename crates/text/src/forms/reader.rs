@@ -6,7 +6,7 @@ use super::{
     Field, FieldKind, Fields, Form, Forms, Pattern, TextRules,
     value::{amount_value, cents},
 };
-use crate::{DatedText, dates, money, money_in, priced_in};
+use crate::{DatedText, DayReference, dates, day_mentions, money, money_in, priced_in};
 
 /// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
 /// ones are left out.
@@ -58,7 +58,10 @@ impl FormReader {
         let unnamed = self.unnamed(text);
         let mut dated = dates(&unnamed, base, form.toward);
         // Which of them is meant is asked.
-        if dated.contradicts_itself() || ends_early(form, &dated.dates) {
+        if dated.contradicts_itself()
+            || ends_early(form, &dated.dates)
+            || unclear_day(form, &dated).is_some()
+        {
             dated.dates.clear();
         }
         let said = ReducedText {
@@ -103,6 +106,7 @@ impl FormReader {
             days.max(2)
         };
         unread.extend(dated.dates.iter().skip(lost).map(Date::to_string));
+        unread.extend(unclear_day(form, &dated).map(str::to_owned));
         let goals = self.rules.places.goals(&dated.rest);
         if goals.len() > 1 && fields(FieldKind::Place).next().is_some() {
             unread.extend(goals);
@@ -201,6 +205,20 @@ impl FormReader {
             None => self.cleaned(found),
         }
     }
+}
+
+/// Returns the name of a day that can be meant in two ways, as today's can, beside the one day that was
+/// read: either may be the first of the two.
+fn unclear_day<'t, N>(form: &Form<N>, dated: &'t DatedText) -> Option<&'t str> {
+    let days = form.fields.iter().filter(|it| it.kind == FieldKind::Day);
+    if days.count() < 2 || dated.dates.len() != 1 {
+        return None;
+    }
+    let lower = dated.rest.to_ascii_lowercase();
+    let mut mentions = day_mentions(&lower).into_iter();
+    let named =
+        mentions.find(|it| matches!(it.days, DayReference::Weekdays(_)) && !it.is_excluded)?;
+    dated.rest.get(named.range)
 }
 
 /// Returns true if a period ends before it begins: neither of its days is meant.

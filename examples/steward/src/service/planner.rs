@@ -15,7 +15,6 @@ use crate::{
     form::FormKind,
     ledger::Document,
     read::{Clause, DocumentQuestion, Goal},
-    reply::not_a_wish,
     state::{Intent, PlanTask, WorkStatus},
 };
 
@@ -82,7 +81,11 @@ impl Judge for RequestPlanner {
 
     fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, RejectedAnswer> {
         let called = PlannedArguments::deserialize(arguments)?;
-        if not_a_wish(&at.message, Lang::En).is_some() {
+        if self
+            .0
+            .not_a_wish(&at.message, at.base(), Lang::En)
+            .is_some()
+        {
             return Ok(Intent::off_topic());
         }
         if let Some(asked) = self.0.document_question(&at.message) {
@@ -109,7 +112,11 @@ impl Judge for RequestPlanner {
 
     fn rules(&self, at: &Situation) -> Intent {
         let desk = &self.0;
-        if not_a_wish(&at.message, Lang::En).is_some() {
+        if self
+            .0
+            .not_a_wish(&at.message, at.base(), Lang::En)
+            .is_some()
+        {
             return Intent::off_topic();
         }
         if let Some(asked) = desk.document_question(&at.message) {

@@ -16,7 +16,6 @@ use crate::{
     form::FormKind,
     ledger::Document,
     read::{DocumentQuestion, UNSURE, document_ids},
-    reply::not_a_wish,
     state::{PlanTask, RuntimeDecision},
 };
 
@@ -39,7 +38,16 @@ impl NextStepJudge {
         let Some(task) = at.plan.current() else {
             return Some(RuntimeDecision::NewRequest);
         };
-        if not_a_wish(words, Lang::En).is_some() {
+        let denied = desk.reader.denied(words);
+        let own = match task.form {
+            FormKind::Withdrawal => Some(DocumentQuestion::Withdraw),
+            FormKind::Restoration => Some(DocumentQuestion::Restore),
+            _ => None,
+        };
+        if denied.is_some() && denied == own {
+            return Some(RuntimeDecision::Cancel);
+        }
+        if desk.not_a_wish(words, at.base(), Lang::En).is_some() {
             return Some(RuntimeDecision::Unclear);
         }
         if desk.reader.means_next(words) {
@@ -238,6 +246,17 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     {
         fields.insert("currency".into(), code.into());
     }
+    // "Make it 54" changes the amount that there is.
+    let told_anew = desk.reader.amount_alone(&at.message);
+    if let Some((field, cents)) = form
+        .fields
+        .iter()
+        .find(|field| field.kind == FieldKind::Amount)
+        .zip(told_anew)
+    {
+        fields.insert(field.name.clone(), amount_value(cents));
+        unread.clear();
+    }
     // A number alone answers what was asked.
     if fields.is_empty()
         && let Some(name) = missing.iter().find(|name| is_amount(form, name))
@@ -249,6 +268,9 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     if fields.is_empty()
         && !asks
         && !is_remark
+        && unread.is_empty()
+        && !desk.reader.means_change(&at.message)
+        && !desk.reader.means_unknown(&at.message)
         && missing == ["reason"]
         && at.message.chars().count() <= SHORT
     {

@@ -279,18 +279,28 @@ fn beside_words(state: &mut Steward, beside: RequestExtras) {
     }
 }
 
-/// Adds the tasks of a request. Under a card they wait for its end; otherwise a request with tasks
-/// of its own closes the open ones.
+/// Adds the tasks of a request. Under a card they wait for its end; otherwise they come before forms
+/// of other kinds that are filled in as far as is told, and close the other open tasks. A card that is
+/// refused with the request stands no longer.
 fn understood(state: &mut Steward, intent: Intent) {
+    let is_pending = state.is_pending() && !state.rejects;
+    if state.rejects
+        && state.is_pending()
+        && !intent.tasks.is_empty()
+        && let Some(refused) = state.steward_state.current_mut()
+    {
+        refused.status = WorkStatus::Closed;
+    }
+    let plan = &mut state.steward_state;
+    let mut at = plan.tasks.len();
     if !intent.tasks.is_empty() {
-        while !state.is_pending()
-            && let Some(open) = state.steward_state.current_mut()
-        {
-            open.status = WorkStatus::Closed;
+        if !is_pending {
+            let forms: Vec<_> = intent.tasks.iter().map(|task| task.form).collect();
+            at = plan.give_way(&forms);
         }
         (state.approval, state.actions) = (None, Actions::default());
     }
-    state.steward_state.tasks.extend_from_slice(&intent.tasks);
+    plan.tasks.splice(at..at, intent.tasks.iter().cloned());
     state.intent_result = Some(intent);
 }
 

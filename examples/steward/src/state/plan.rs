@@ -2,7 +2,11 @@
 use fugato::form::Fields;
 use serde::{Deserialize, Serialize};
 
-use crate::{form::FormKind, ledger::Document, read::Goal};
+use crate::{
+    form::FormKind,
+    ledger::Document,
+    read::{Goal, UNSURE},
+};
 
 /// The tasks of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -96,6 +100,21 @@ impl TaskPlan {
             let task = self.tasks.remove(at);
             self.tasks.push(task);
         }
+    }
+
+    /// Closes the open tasks, but not forms of other kinds that were begun, and returns the place before
+    /// these.
+    pub(super) fn give_way(&mut self, forms: &[FormKind]) -> usize {
+        for task in &mut self.tasks {
+            let is_begun = task.confidence > UNSURE && !task.fields.is_empty();
+            let stays = is_begun && !forms.contains(&task.form);
+            if task.status == WorkStatus::Open && !stays {
+                task.status = WorkStatus::Closed;
+            }
+        }
+        let is_open = |task: &PlanTask| task.status == WorkStatus::Open;
+        let first = self.tasks.iter().position(is_open);
+        first.unwrap_or(self.tasks.len())
     }
 
     pub(super) fn find_mut(&mut self, id: &str) -> Option<&mut PlanTask> {

@@ -1,0 +1,204 @@
+//! Words that are not done as they stand: what they leave out, deny or take back, and what would have
+//! to be worked out.
+use fugato::{
+    cli::Lang,
+    form::text,
+    words::{
+        RestrictionKind, ShortAnswer, after_word, condition, corrected, dates, has_any_word,
+        restriction, without_code,
+    },
+};
+use jiff::{ToSpan as _, civil::Date};
+
+use crate::{
+    form::FormKind,
+    read::{DocumentQuestion, document_ids},
+    service::RuleData,
+};
+
+/// What may stand between two days that are not those from one to another.
+const BETWEEN: [&str; 11] = [
+    " and ", " or ", ", ", "，", "、", "和", "或", "与", "及", "。", ". ",
+];
+/// The words at the beginning of a sentence that put something in the place of what was said before.
+const CORRECTS: [&str; 8] = [
+    "actually",
+    "make that",
+    "scratch that",
+    "no wait",
+    "wait",
+    "不对",
+    "说错了",
+    "我说错了",
+];
+
+impl RuleData {
+    /// Returns the answer to words that are no wish for a task: they make a condition or an exception,
+    /// deny a deed, want several deeds, name a card that is not open, or leave open what is meant.
+    pub(crate) fn not_a_wish(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
+        if let Some(condition) = condition(words) {
+            return Some(lang.pick(
+                format!("I cannot wait for a condition (“{condition}”), so nothing is done. Say it once it holds."),
+                format!("我没法等条件成立（“{condition}”），所以什么也没做。等成立了再告诉我。"),
+            ));
+        }
+        if let Some(code) = answered_code(words) {
+            return Some(lang.pick(
+                format!("No card {code} is open, so nothing is agreed to."),
+                format!("没有打开的卡片{code}，所以什么也没有同意。"),
+            ));
+        }
+        self.limited(words, lang)
+            .or_else(|| self.several(words, lang))
+            .or_else(|| self.taken_back(words, base, lang))
+            .or_else(|| self.reckoned(words, base, lang))
+    }
+
+    /// Returns the answer to words that leave something out of what is meant, or deny a deed.
+    fn limited(&self, words: &str, lang: Lang) -> Option<String> {
+        use DocumentQuestion::{List, Restore, Submit, Total, Ways, Withdraw};
+        let asked = self.reader.question(words);
+        let limit = restriction(words).filter(|it| it.kind == RestrictionKind::Exception);
+        let shown = matches!(asked, Some(Total | List));
+        let left_out = || self.reader.left_out(words).filter(|_| shown);
+        let limit = limit.map(|it| it.words).or_else(left_out);
+        if let Some(limit) = limit.filter(|_| asked != Some(Ways)) {
+            return Some(lang.pick(
+                format!("I cannot leave anything out (“{limit}”), so nothing was done. Name each document that is meant."),
+                format!("我不能把一部分排除在外（“{limit}”），所以什么也没做。请把要办的单据一张一张说出来。"),
+            ));
+        }
+        let told = match self.reader.denied(words)? {
+            Withdraw if asked == Some(Ways) => return None,
+            Withdraw => lang.pick(
+                "Nothing is withdrawn. “List my documents” shows how they stand.",
+                "什么也没有撤回。说“列出我的单据”可以查看状态。",
+            ),
+            Restore => lang.pick("Nothing is restored.", "什么也没有恢复。"),
+            Submit => lang.pick("Nothing is handed in.", "什么也没有提交。"),
+            _ => return None,
+        };
+        Some(told.to_owned())
+    }
+
+    /// Returns the answer to words that want several things that no plan has together.
+    fn several(&self, words: &str, lang: Lang) -> Option<String> {
+        let wishes = self.reader.several_wishes(words);
+        let quoted: Vec<_> = wishes.iter().map(|it| format!("“{it}”")).collect();
+        (!quoted.is_empty()).then(|| {
+            lang.pick(
+                format!(
+                    "Please say this one after the other; nothing was done: {}.",
+                    quoted.join(", ")
+                ),
+                format!("请一件一件地说；什么也没做：{}。", quoted.join("、")),
+            )
+        })
+    }
+
+    /// Returns the answer to words that take back what they say, if it is not clear what takes its
+    /// place, or that tell of what was done.
+    fn taken_back(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
+        let mut sentences = words.split_inclusive(['.', '!', '。', '！']).skip(1);
+        let later = || {
+            sentences.find_map(|said| {
+                let said = said.trim();
+                let lower = said.to_lowercase();
+                let is_new = after_word(&lower, &CORRECTS).is_some();
+                is_new.then_some(said)
+            })
+        };
+        let fills = || !self.reader.clauses(self, words, base).is_empty();
+        let said = corrected(words).err().or_else(later);
+        if let Some(said) = said {
+            return Some(lang.pick(
+                format!("I did not understand what takes the place of what with “{said}”, and nothing was changed. Say it once more as it is meant."),
+                format!("没明白“{said}”是要替换哪一部分，什么也没改。请重新完整地说一遍。"),
+            ));
+        }
+        (self.reader.means_done(words) && fills()).then(|| {
+            let told = lang.pick(
+                "Nothing was done. “List my claims” shows what is claimed here already.",
+                "什么也没做。说“列出我的报销单”可以查看这里已有的报销。",
+            );
+            told.to_owned()
+        })
+    }
+
+    /// Returns the answer to words whose amount or day would have to be worked out.
+    fn reckoned(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
+        let told = self.told(words, base);
+        let kinds = [FormKind::Application, FormKind::Reimbursement];
+        let is_priced = |form: &FormKind| {
+            let form = self.forms.get(form);
+            let read = form.map(|form| self.facts.read(form, &told, base));
+            read.is_some_and(|it| it.contains_key("amount") || it.contains_key("estimated_amount"))
+        };
+        let clauses = self.reader.clauses(self, words, base);
+        // What was not taken up is asked for before the card.
+        let is_asked = |word: &str| {
+            let mut unread = clauses.iter().flat_map(|clause| &clause.unread);
+            unread.any(|part| part.contains(word))
+        };
+        if let Some(word) = self.reader.reckons(&told)
+            && !is_asked(word)
+            && kinds.iter().any(is_priced)
+        {
+            let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+            return Some(lang.pick(
+                format!("I do not work out amounts (“{word}”), so nothing was done. Say each claim or trip with its whole amount."),
+                format!("我不推算金额（“{word}”），所以什么也没做。请说出每份单据的总金额。"),
+            ));
+        }
+        let [claim] = clauses.as_slice() else {
+            return None;
+        };
+        if claim.form != FormKind::Reimbursement || !document_ids(words).is_empty() {
+            return None;
+        }
+        let days = self.days_apart(&told, base);
+        if days.len() > 1 {
+            let days: Vec<_> = days.iter().map(Date::to_string).collect();
+            return Some(lang.pick(
+                format!("A claim is of one day, and these are several ({}), so nothing was done. Say each claim with its day and its amount.", days.join(", ")),
+                format!("一份报销单只对应一天，这里有几天（{}），所以什么也没做。请分别说出每份的日期和金额。", days.join("、")),
+            ));
+        }
+        let tomorrow = base.saturating_add(1.day()).to_string();
+        let is_ahead = text(&claim.fields, "expense_date") == tomorrow
+            && has_any_word(words, &["tomorrow", "明天"]);
+        is_ahead.then(|| {
+            lang.pick(
+                format!("{tomorrow} is yet to come, so nothing was done: a claim is of what was paid already."),
+                format!("{tomorrow}还没到，所以什么也没做：只能报销已经花的钱。"),
+            )
+        })
+    }
+
+    /// Returns the days of a claim that words name one by one.
+    fn days_apart(&self, words: &str, base: Date) -> Vec<Date> {
+        let Some(form) = self.forms.get(&FormKind::Reimbursement) else {
+            return vec![];
+        };
+        let mut parts = vec![words];
+        for mark in BETWEEN {
+            parts = parts
+                .into_iter()
+                .flat_map(|part| part.split(mark))
+                .collect();
+        }
+        let days = parts
+            .into_iter()
+            .map(|part| dates(part, base, form.toward).dates);
+        let mut days: Vec<Date> = days.filter_map(|days| days.first().copied()).collect();
+        days.sort_unstable();
+        days.dedup();
+        days
+    }
+}
+
+/// Returns the code of a card that words answer and say nothing else to.
+fn answered_code(words: &str) -> Option<String> {
+    let (rest, code) = without_code(words);
+    ShortAnswer::of(&rest).and(code)
+}
