@@ -158,7 +158,8 @@ impl Report {
         }
         page.push_str(
             "\n## All figures\n\nA cell of another engine ends with how many times fugato's figure \
-             it is; an empty one says that the engine cannot express the workload.\n`spread` is \
+             it is; an empty one says that the engine cannot express the workload, and one that \
+             failed ended without a figure.\nWorkloads that are not here were not measured.\n`spread` is \
              the distance between the least and the largest of fugato's repetitions, as a share of \
              their median.\n\n",
         );

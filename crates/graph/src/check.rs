@@ -190,16 +190,16 @@ struct Mentions<'a> {
 }
 
 impl Mentions<'_> {
-    fn node(&mut self, name: &String, place: impl FnOnce() -> String) -> NodeIx {
+    fn node(&mut self, name: &str, place: impl FnOnce() -> String) -> NodeIx {
         let ix = self.names.intern(name);
         if ix.at() >= self.nodes {
-            let (place, name) = (place(), name.clone());
+            let (place, name) = (place(), name.to_owned());
             self.problems.push(BuildIssue::UnknownNode { place, name });
         }
         ix
     }
 
-    fn target(&mut self, name: &String, place: impl FnOnce() -> String) -> Option<NodeIx> {
+    fn target(&mut self, name: &str, place: impl FnOnce() -> String) -> Option<NodeIx> {
         (name != END).then(|| self.node(name, place))
     }
 }
@@ -280,16 +280,20 @@ fn check_ways<S: State>(
     let is_doubled = wiring.has_doubles();
     for (way, edges) in builder.ways.iter().zip(wiring.ways()) {
         for edge in edges {
-            let to = edge.to.and_then(|to| touched.get_mut(to.at()));
-            to.into_iter().for_each(|to| to.enter(edge.kind));
+            if let Some(to) = edge.to.and_then(|to| touched.get_mut(to.at())) {
+                to.enter(edge.kind);
+            }
         }
         let mut leave = |from: NodeIx, count: fn(&mut Touched)| {
-            touched.get_mut(from.at()).into_iter().for_each(count);
+            if let Some(from) = touched.get_mut(from.at()) {
+                count(from);
+            }
         };
         match way {
             OutgoingSpec::Edge { from, to } => {
-                let sources = edges.iter().map(|edge| edge.from);
-                sources.for_each(|from| leave(from, |node| node.plain += 1));
+                for edge in edges {
+                    leave(edge.from, |node| node.plain += 1);
+                }
                 if is_doubled && !pairs.insert((from, to)) {
                     problems.push(BuildIssue::DuplicateEdge {
                         from: from.clone(),
@@ -298,8 +302,9 @@ fn check_ways<S: State>(
                 }
             }
             OutgoingSpec::Branch { from, .. } | OutgoingSpec::Scatter { from, .. } => {
-                let source = wiring.names.find(from).into_iter();
-                source.for_each(|from| leave(from, |node| node.choices += 1));
+                if let Some(from) = wiring.names.find(from) {
+                    leave(from, |node| node.choices += 1);
+                }
                 if matches!(way, OutgoingSpec::Branch { to, .. } if to.is_empty()) {
                     problems.push(BuildIssue::EmptyBranch(from.clone()));
                 }
@@ -375,8 +380,9 @@ fn check_reach<S: State>(
     let leaving = ByNode::new(edges, names.len(), |edge| Some(edge.from));
     let mut missing = vec![0_usize; names.len()];
     for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Join) {
-        let to = edge.to.and_then(|to| missing.get_mut(to.at()));
-        to.into_iter().for_each(|missing| *missing += 1);
+        if let Some(missing) = edge.to.and_then(|to| missing.get_mut(to.at())) {
+            *missing += 1;
+        }
     }
     let mut reached = Marks::new(names.len());
     let mut next: Vec<NodeIx> = names.find(&builder.start).into_iter().collect();

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             "interrupt" => interrupts(bench)?,
             "events" => events(bench)?,
             "open" => open(bench)?,
-            _ => return Ok(Err("no such workload")),
+            _ => return Ok(Err("was not written for this engine")),
         };
         Ok(Ok(measured))
     })
