@@ -21,6 +21,7 @@ use fugato_benches::{
 /// Runs the workloads on fugato, on hand-written programs that do only what cannot be avoided
 /// ("limit"), and on other engines, side by side; prints medians and ratios.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of a command line")]
 struct Arguments {
     /// Only these workloads.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
