@@ -16,7 +16,7 @@ use crate::{
     service::RuleData,
 };
 
-/// What may stand between two days that are not those from one to another.
+/// The words and marks between days that are named one by one, rather than from one to another.
 const BETWEEN: [&str; 11] = [
     " and ", " or ", ", ", "，", "、", "和", "或", "与", "及", "。", ". ",
 ];
