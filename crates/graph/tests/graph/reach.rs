@@ -89,3 +89,62 @@ proptest! {
         prop_assert_eq!(found, expected(&wiring));
     }
 }
+
+#[test]
+fn k5_build_names_every_kind_of_problem_at_once() {
+    let end = |_: &Conversation| END;
+    let each = |_: &Conversation| [1];
+    let broken = Graph::<Conversation>::starting_at("a")
+        .node("a", idle)
+        .node("a", idle)
+        .node("b/c", idle)
+        .node("worker", idle)
+        .node("joined", idle)
+        .node("alone", idle)
+        .edge("a", "joined")
+        .edge("a", "joined")
+        .edge("a", "nowhere")
+        .branch("a", [""; 0], end)
+        .scatter("alone", "worker", each)
+        .branch("worker", [END], end)
+        .edge("joined", "worker")
+        .join(["a", "a"], "joined")
+        .join(["alone", "joined"], "joined")
+        .guard("a", |_| true)
+        .guard("b/c", |_| true)
+        .renamed("old", "nobody")
+        .build();
+    let name = |name: &str| name.to_owned();
+    let mut found = broken.unwrap_err().problems;
+    let expected = [
+        BuildIssue::DuplicateNode(name("a")),
+        BuildIssue::BadName(name("b/c")),
+        BuildIssue::BadRename {
+            old: name("old"),
+            new: name("nobody"),
+        },
+        BuildIssue::UnknownNode {
+            place: name("the edge from \"a\" to \"nowhere\""),
+            name: name("nowhere"),
+        },
+        BuildIssue::DuplicateEdge {
+            from: name("a"),
+            to: name("joined"),
+        },
+        BuildIssue::EmptyBranch(name("a")),
+        BuildIssue::SmallJoin(name("joined")),
+        BuildIssue::DuplicateJoin(name("joined")),
+        BuildIssue::MixedWays(name("a")),
+        BuildIssue::DeadEnd(name("b/c")),
+        BuildIssue::BranchingWorker(name("worker")),
+        BuildIssue::SharedWorker(name("worker")),
+        BuildIssue::MixedWays(name("alone")),
+        BuildIssue::SeveralGuards,
+    ];
+    for issue in expected {
+        let at = found.iter().position(|known| *known == issue);
+        let at = at.unwrap_or_else(|| panic!("{issue:?} is not among {found:?}"));
+        found.remove(at);
+    }
+    assert_eq!(found, []);
+}
