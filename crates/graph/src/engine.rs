@@ -2,8 +2,8 @@
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc, time::Duration};
 
 use fugato_state::Millis;
-use futures::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot};
+use futures::{channel::mpsc::UnboundedReceiver, future::BoxFuture};
+use tokio::sync::oneshot;
 
 use crate::{
     Durability, RunError, RunErrorKind, RunnerOptions, Schedule,
@@ -29,7 +29,7 @@ pub(crate) struct Engine {
     /// Tasks that can start.
     pub(crate) ready: Vec<(ScopeAddress, usize)>,
     pub(crate) tasks: Tasks,
-    pub(crate) calls: mpsc::UnboundedReceiver<Call>,
+    pub(crate) calls: UnboundedReceiver<Call>,
     /// Once-only actions that are under way in this process.
     pub(crate) acting: Vec<ActiveEffect>,
     /// Actions of the whole thread whose result is not known yet, with the tasks that began them
@@ -83,7 +83,7 @@ pub(crate) struct ThreadEffect {
 impl Engine {
     pub(crate) fn new(
         shared: Arc<RunInner>,
-        calls: mpsc::UnboundedReceiver<Call>,
+        calls: UnboundedReceiver<Call>,
         journal: Option<Journal>,
         options: Arc<RunnerOptions>,
     ) -> Self {

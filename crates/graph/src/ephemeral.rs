@@ -122,7 +122,7 @@ impl<S: State> Ephemeral<S> {
         if matches!(request, Request::Start { .. }) {
             run = run.next();
         }
-        let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
+        let (calls, heard) = futures::channel::mpsc::unbounded();
         let hub = self.hub.as_ref().map_or(&self.silent, |told| &told.0);
         let shared = Arc::new(RunInner {
             thread: self.thread.clone(),

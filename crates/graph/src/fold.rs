@@ -25,11 +25,10 @@ impl<S: State> StateFold<S> {
     }
 
     /// Applies updates at once, in place unless a snapshot of the state is still held.
-    pub(crate) fn apply(&mut self, updates: impl IntoIterator<Item = S::Update>) {
-        let mut updates = updates.into_iter().peekable();
-        if updates.peek().is_some() {
+    pub(crate) fn apply(&mut self, updates: Vec<S::Update>) {
+        if !updates.is_empty() {
             let state = Arc::make_mut(&mut self.state);
-            updates.for_each(|update| state.apply(update));
+            updates.into_iter().for_each(|update| state.apply(update));
         }
     }
 
@@ -70,7 +69,9 @@ impl<S: State> StateFold<S> {
     /// Applies the staged updates, in the order of the frontier.
     pub(crate) fn close(&mut self) {
         let mut staged = std::mem::take(&mut self.staged);
-        self.apply(staged.drain(..).flatten().flatten());
+        for updates in staged.drain(..).flatten() {
+            self.apply(updates);
+        }
         self.staged = staged;
     }
 

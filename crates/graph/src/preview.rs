@@ -100,12 +100,13 @@ impl<S: State> Runner<S> {
 
 /// Readies an opened thread as a request does, and looks at its questions and effects.
 fn look<S: State>(
-    opened: OpenedThread<S>,
+    mut opened: OpenedThread<S>,
     head: &Head,
     under: &ProgramVersion,
 ) -> Result<Preview, RunError> {
     let (seq, now) = (opened.head, carried_on(head.now, opened.last));
-    let (scope, _) = ready(opened, under, true)?;
+    ready(&mut opened, under, true)?;
+    let scope = opened.scope;
     let mut preview = Preview::at(seq, Compatibility::GoesOn);
     let mut states = vec![];
     older(&scope, &mut states);

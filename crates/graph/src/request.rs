@@ -139,7 +139,7 @@ pub(crate) enum Admission<S: State> {
 /// Admits a request, and returns a driver that is ready to go on. A refused request has changed
 /// nothing.
 pub(crate) fn admit<S: State>(
-    opened: OpenedThread<S>,
+    mut opened: OpenedThread<S>,
     engine: Engine,
     request: Request<S::Update>,
     under: &ProgramVersion,
@@ -147,14 +147,13 @@ pub(crate) fn admit<S: State>(
 ) -> Result<Admission<S>, RunError> {
     let fresh = opened.head == 0;
     let refers = !matches!(request, Request::Start { .. } | Request::Cancel { .. });
-    let (scope, base) = ready(opened, under, refers)?;
-    let mut engine = engine;
-    engine.incarnation = if fresh {
+    let base = ready(&mut opened, under, refers)?;
+    let mut driver = Box::new(Driver::new(opened.scope, engine));
+    driver.engine.incarnation = if fresh {
         birth
     } else {
-        scope.machine.incarnation()
+        driver.root.machine.incarnation()
     };
-    let mut driver = Box::new(Driver::new(scope, engine));
     if let Some(base) = base {
         if let Some(journal) = &mut driver.engine.journal {
             journal.base = Some(base);
@@ -199,24 +198,21 @@ pub(crate) fn admit<S: State>(
     Ok(Admission::Run(driver))
 }
 
-/// Readies a thread that was read for this program, and returns it with the barrier that its first
-/// commit writes. Requests and previews go through here. With `refers`, the graph must still have
+/// Readies a thread that was read for this program, and returns the barrier that its first commit
+/// writes. Requests and previews go through here. With `refers`, the graph must still have
 /// what the thread refers to.
 pub(crate) fn ready<S: State>(
-    opened: OpenedThread<S>,
+    opened: &mut OpenedThread<S>,
     under: &ProgramVersion,
     refers: bool,
-) -> Result<(Scope<S>, Option<Snapshot>), RunError> {
-    let OpenedThread {
-        mut scope, head, ..
-    } = opened;
+) -> Result<Option<Snapshot>, RunError> {
+    let scope = &mut opened.scope;
     scope.place(None);
-    DynScope::sync_states(&mut scope);
+    DynScope::sync_states(scope);
     if refers {
-        check(&scope)?;
+        check(scope)?;
     }
-    let base = barrier(&scope, head, under)?;
-    Ok((scope, base))
+    barrier(scope, opened.head, under)
 }
 
 /// Checks that the graph still has the nodes, subgraphs and joins that the thread refers to.

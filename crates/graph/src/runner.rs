@@ -11,8 +11,8 @@ use std::{
 use fugato_state::{Lang, Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{Lease, Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
 use fugato_stream::{EventKind, Hub};
-use futures::FutureExt;
-use tokio::sync::{Notify, mpsc::UnboundedReceiver, watch};
+use futures::{FutureExt, channel::mpsc::UnboundedReceiver};
+use tokio::sync::{Notify, watch};
 use tracing::Instrument as _;
 
 pub use fallback::RunFallback;
@@ -477,7 +477,7 @@ impl<S: State> RunnerInner<S> {
         let held = self
             .keeper
             .hold(&self.log, (thread, lease.fence), ttl, &control);
-        let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
+        let (calls, heard) = futures::channel::mpsc::unbounded();
         let live = LiveRun {
             hub: Arc::downgrade(hub),
             control: Arc::downgrade(&control),

@@ -39,14 +39,14 @@ impl<S: State> Driver<S> {
             Call::Begin(begin) => self.begin(begin).await,
             Call::End(ending) => {
                 let waiting = self.no_longer_acting(&ending.effect);
-                self.ended(*ending);
+                self.ended(ending);
                 for begin in waiting {
                     Box::pin(self.begin(begin)).await?;
                 }
                 Ok(())
             }
             Call::AskPerson(asking) => {
-                self.ask_person(*asking);
+                self.ask_person(asking);
                 Ok(())
             }
             Call::Spend { meter, amount } => {
@@ -60,7 +60,7 @@ impl<S: State> Driver<S> {
                 Ok(())
             }
             Call::Answer(call) => {
-                self.take_answers(*call);
+                self.take_answers(call);
                 Ok(())
             }
         }

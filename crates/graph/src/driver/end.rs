@@ -4,6 +4,7 @@ use std::time::Duration;
 use fugato_state::{Millis, State};
 use fugato_store::{Status, StoreError, StoreErrorKind};
 use fugato_stream::EventKind;
+use futures::StreamExt as _;
 
 use super::{Driver, explain};
 use crate::{
@@ -137,7 +138,7 @@ impl<S: State> Driver<S> {
         path: TaskPath,
     ) -> Result<(), RunError> {
         while self.engine.acts(at, path) {
-            match self.engine.calls.recv().await {
+            match self.engine.calls.next().await {
                 Some(call) => self.take_call(call).await?,
                 None => return Ok(()),
             }
@@ -159,7 +160,7 @@ impl<S: State> Driver<S> {
         {
             let left = last.saturating_sub(self.engine.shared.now()).max(0);
             let left = Duration::from_millis(left.unsigned_abs());
-            match tokio::time::timeout(left, self.engine.calls.recv()).await {
+            match tokio::time::timeout(left, self.engine.calls.next()).await {
                 Ok(Some(call)) => self.take_call(call).await?,
                 _ => return Ok(()),
             }

@@ -3,6 +3,7 @@ use std::{future::Future, time::Duration};
 
 use fugato_state::State;
 use fugato_store::Status;
+use futures::StreamExt as _;
 
 use super::Driver;
 use crate::{
@@ -50,7 +51,7 @@ impl<S: State> Driver<S> {
         let heard = tokio::select! {
             biased;
             () = shared.control.cancelled() => WaitEvent::Stopped,
-            Some(call) = calls.recv() => WaitEvent::Call(call),
+            Some(call) = calls.next() => WaitEvent::Call(call),
             done = tasks.next(), if !tasks.is_empty() => done.map_or(WaitEvent::Lost, WaitEvent::Done),
             () = shared.control.stopped(), if tasks.is_empty() => WaitEvent::Stopped,
             () = pass(wait) => WaitEvent::Time,
@@ -91,7 +92,7 @@ impl<S: State> Driver<S> {
             let heard = tokio::select! {
                 biased;
                 () = shared.control.cancelled() => WaitEvent::Stopped,
-                Some(call) = calls.recv() => WaitEvent::Call(call),
+                Some(call) = calls.next() => WaitEvent::Call(call),
                 attempt = &mut running => return Ok(Some(attempt)),
                 () = pass(wait) => WaitEvent::Time,
             };

@@ -67,7 +67,7 @@ impl<S: State> Context<S> {
     /// next step.
     pub fn spend(&self, meter: BudgetUnit, amount: u64) {
         // Without a driver there is nothing to count.
-        let _ = self.shared.calls.send(Call::Spend { meter, amount });
+        let _ = self.shared.calls.unbounded_send(Call::Spend { meter, amount });
     }
 
     /// Returns the keys of the effects that this task has performed, or may have, in this attempt
@@ -75,9 +75,9 @@ impl<S: State> Context<S> {
     /// task.
     pub async fn performed_effects(&self) -> Vec<String> {
         let (reply, deeds) = oneshot::channel();
-        let who = Box::new(self.who(false));
+        let who = self.who(false);
         // Without a driver there is no answer, and the wait for it never ends.
-        let _ = self.shared.calls.send(Call::Deeds { who, reply });
+        let _ = self.shared.calls.unbounded_send(Call::Deeds { who, reply });
         match deeds.await {
             Ok(deeds) => deeds,
             Err(_) => std::future::pending().await,
@@ -239,7 +239,7 @@ impl EffectAttempt<'_> {
             let reply = Some(reply);
             let ending = EndCall { effect, end, reply };
             // Without a driver the intent stays in doubt: the next owner reconciles it.
-            let _ = calls.send(Call::End(Box::new(ending)));
+            let _ = calls.unbounded_send(Call::End(ending));
             done
         };
         // A task of its own has no language.
@@ -302,7 +302,7 @@ impl EffectAttempt<'_> {
         let _ = self
             .shared
             .calls
-            .send(Call::Begin(BeginCall { effect, reply }));
+            .unbounded_send(Call::Begin(BeginCall { effect, reply }));
         answer(permit).await
     }
 
@@ -314,7 +314,7 @@ impl EffectAttempt<'_> {
         let (reply, stored) = awaited.then(oneshot::channel).unzip();
         let effect = self.named.clone();
         let ending = EndCall { effect, end, reply };
-        let _ = self.shared.calls.send(Call::End(Box::new(ending)));
+        let _ = self.shared.calls.unbounded_send(Call::End(ending));
         if let Some(stored) = stored {
             answer(stored).await;
         }
@@ -325,7 +325,7 @@ impl EffectAttempt<'_> {
     async fn ask_person(&self, problem: Option<String>) -> StartDecision {
         let effect = self.named.clone();
         let asking = AskCall { effect, problem };
-        let _ = self.shared.calls.send(Call::AskPerson(Box::new(asking)));
+        let _ = self.shared.calls.unbounded_send(Call::AskPerson(asking));
         std::future::pending().await
     }
 

@@ -12,23 +12,23 @@ use crate::{
     scope::{ScopeAddress, trail},
 };
 
-/// A call of a task, or of a client that answers, to the driver of a run. Small, because each run has room for some of them.
+/// A call of a task, or of a client that answers, to the driver of a run.
 pub(crate) enum Call {
     /// A request to begin an action.
     Begin(BeginCall),
     /// The end of an action.
-    End(Box<EndCall>),
+    End(EndCall),
     /// A request to ask a person whether an action happened.
-    AskPerson(Box<AskCall>),
+    AskPerson(AskCall),
     /// An amount that counts against the budgets of the run.
     Spend { meter: BudgetUnit, amount: u64 },
     /// A request for the keys of the effects of this task, in all attempts.
     Deeds {
-        who: Box<AttemptRef>,
+        who: AttemptRef,
         reply: oneshot::Sender<Vec<String>>,
     },
     /// Answers to questions that are open while other tasks work.
-    Answer(Box<AnswerCall>),
+    Answer(AnswerCall),
 }
 
 /// Answers that a client hands to the run under way. Without a reply nothing came of them, or it is
@@ -122,4 +122,5 @@ pub(crate) enum StartDecision {
     Changed { recorded: String },
 }
 
-pub(crate) type Calls = tokio::sync::mpsc::UnboundedSender<Call>;
+/// The sender of a channel that has room for nothing until a task calls: most tasks never do.
+pub(crate) type Calls = futures::channel::mpsc::UnboundedSender<Call>;

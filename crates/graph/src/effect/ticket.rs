@@ -34,6 +34,6 @@ impl Drop for StartGuard {
             reply: None,
         };
         // Without a driver the intent stays in doubt: the next owner reconciles it.
-        let _ = calls.send(Call::End(Box::new(ending)));
+        let _ = calls.unbounded_send(Call::End(ending));
     }
 }

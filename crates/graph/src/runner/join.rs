@@ -71,7 +71,7 @@ impl<S: State> RunnerInner<S> {
             reply,
         };
         // If the run has just left, the call is dropped with its reply.
-        let _ = calls.send(Call::Answer(Box::new(call)));
+        let _ = calls.unbounded_send(Call::Answer(call));
         drop(calls);
         let taken = match taken.await {
             Ok(taken) => taken.map(|()| true)?,
