@@ -7,12 +7,12 @@ export async function planner({ url, browser, pictures, step }) {
   const view = await visit(browser, url);
   const { page } = view;
   await view.say('buy 0.1 BTC');
-  await view.asked('quantity 0.1, side buy, symbol BTC-USDT');
+  await view.asked('buy 0.1 BTC-USDT at the market price');
   await view.blocks('note', 'placing an order').first().waitFor();
   await looks(view, pictures, 'planner');
   const id = await view.card.getAttribute('data-id');
   await page.reload();
-  await view.asked('quantity 0.1, side buy, symbol BTC-USDT');
+  await view.asked('buy 0.1 BTC-USDT at the market price');
   assert.equal(await view.card.getAttribute('data-id'), id);
   step('planner: an order is asked about, also after a reload');
 

@@ -28,7 +28,9 @@ impl<S: State> StateFold<S> {
     pub(crate) fn apply(&mut self, updates: Vec<S::Update>) {
         if !updates.is_empty() {
             let state = Arc::make_mut(&mut self.state);
-            updates.into_iter().for_each(|update| state.apply(update));
+            for update in updates {
+                state.apply(update);
+            }
         }
     }
 

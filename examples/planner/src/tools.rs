@@ -298,26 +298,23 @@ fn shown(session: &Session, call: &ToolCall) -> String {
         let text = match value {
             Value::Null => return None,
             Value::String(text) if text.is_empty() => return None,
-            Value::String(text) if name == "side" => {
-                let side = if text == "buy" { Side::Buy } else { Side::Sell };
-                answer::side(side, lang)
-            }
             Value::String(text) => text.as_str(),
             other => return Some(format!("{label} {other}")),
         };
         Some(format!("{label} {text}"))
     };
-    let arguments = call.arguments.as_object().into_iter().flatten();
-    let mut all: Vec<String> = arguments.filter_map(argument).collect();
-    if let Some(order) = terms::order(call) {
-        all.extend(market(session, &order, lang));
-        all.extend(told_before(session, &order, lang));
-    }
-    all.join(", ")
+    let Some(order) = terms::order(call) else {
+        let arguments = call.arguments.as_object().into_iter().flatten();
+        let arguments: Vec<_> = arguments.filter_map(argument).collect();
+        return arguments.join(lang.pick(", ", "，"));
+    };
+    let mut all = vec![terms_of(session, &order, lang)];
+    all.extend(told_before(session, &order, lang));
+    all.join(lang.pick("; ", "；"))
 }
 
-/// Returns the price of an order that names none.
-fn market(session: &Session, order: &NewOrder, lang: Lang) -> Option<String> {
+/// Returns an order in a sentence: what is bought or sold, and at which price.
+fn terms_of(session: &Session, order: &NewOrder, lang: Lang) -> String {
     let NewOrder {
         symbol,
         side,
@@ -325,22 +322,29 @@ fn market(session: &Session, order: &NewOrder, lang: Lang) -> Option<String> {
         price,
         ..
     } = order;
-    if price.is_some() {
-        return None;
+    let done = format!("{} {quantity} {symbol}", answer::side(*side, lang));
+    let quote = symbol.split('-').next_back().unwrap_or_default();
+    if let Some(price) = price {
+        return lang.pick(
+            format!("{done} at {price} {quote} each"),
+            format!("{done}，单价 {price} {quote}"),
+        );
     }
     let Some(found) = terms::estimate(session, symbol, *side, *quantity) else {
-        return Some(lang.pick("price: market", "价格：市价").to_owned());
+        return lang.pick(
+            format!("{done} at the market price"),
+            format!("{done}，市价"),
+        );
     };
     let (total, limit) = (found.total, found.limit);
-    let quote = symbol.split('-').next_back().unwrap_or_default();
     let bound = match side {
         Side::Buy => lang.pick("at most", "最高"),
         Side::Sell => lang.pick("at least", "最低"),
     };
-    Some(lang.pick(
-        format!("price: market, about {total} {quote} in all, {bound} {limit} each"),
-        format!("价格：市价，共约 {total} {quote}，单价{bound} {limit}"),
-    ))
+    lang.pick(
+        format!("{done} at the market price: about {total} {quote} in all, {bound} {limit} each"),
+        format!("{done}，市价：共约 {total} {quote}，单价{bound} {limit}"),
+    )
 }
 
 /// Returns what the person asked to be kept about the asset of an order.

@@ -1,6 +1,6 @@
 // The scheduler's panel: weeks and months, with what lies where, and what can be moved, made and changed.
 import { Drag } from './drag.js';
-import { begin, change, days, edited, itemOf, lines, months, shorter, weeks } from './weeks.js';
+import { begin, change, days, edited, itemOf, lines, months, opening, shorter, weeks } from './weeks.js';
 
 const WORDS = {
   en: {
@@ -383,7 +383,7 @@ function mount(root, desk) {
       shown.map((day) => cell(day, nth + 1, day.sections[nth]))));
     const head = (day) => element('th', { scope: 'col', title: dayName(day), class: isToday(day) ? 'today' : '', 'aria-current': isToday(day) ? 'date' : null },
       t().days[day.day_of_week - 1], ' ', element('span', {}, shortDate(day)));
-    return element('table', { class: 'week' },
+    return element('table', { class: shown.length > 4 ? 'week' : 'week short' },
       element('thead', {}, element('tr', {}, element('td'), shown.map(head))), element('tbody', {}, rows));
   }
 
@@ -406,7 +406,7 @@ function mount(root, desk) {
   function turned(schedule) {
     const all = weeks(schedule);
     const today = schedule.window.days.find(isToday);
-    at = Math.min(Math.max(at ?? today?.week ?? all[0] ?? 1, all[0] ?? 1), all.at(-1) ?? 1);
+    at = Math.min(Math.max(at ?? opening(schedule, today), all[0] ?? 1), all.at(-1) ?? 1);
     if (view === 'week') {
       const shown = schedule.window.days.filter((day) => day.week === at);
       return { all, now: at, table: () => weekTable(schedule), title: t().weekTitle(at, shortDate(shown[0]), shortDate(shown.at(-1))), go: (to) => { at = to; }, today: today?.week };

@@ -1,6 +1,13 @@
 // A schedule as a table of weeks. Nothing here touches the document.
 export const weeks = (schedule) => [...new Set(schedule.window.days.map((day) => day.week))].sort((a, b) => a - b);
 
+// The week that a schedule opens with: today's, or the next one in which something lies.
+export function opening(schedule, today) {
+  const lies = schedule.tasks.flatMap(({ slots }) => slots.map(({ day }) => day));
+  const next = schedule.window.days.find(({ day_index }) => day_index >= (today?.day_index ?? 1) && lies.includes(day_index));
+  return next?.week ?? today?.week ?? weeks(schedule)[0] ?? 1;
+}
+
 // The days of a week, each with what lies in its sections: a task where it begins, with how many
 // rows it takes, and a mark where it goes on.
 export function days(schedule, week, count = 12) {

@@ -1,7 +1,7 @@
 // `node --test weeks.test.mjs`
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { begin, change, days, edited, itemOf, lines, months, shorter, weeks } from './weeks.js';
+import { begin, change, days, edited, itemOf, lines, months, opening, shorter, weeks } from './weeks.js';
 
 const task = (state_id, slots, more = {}) => ({ state_id, name: `t${state_id}`, slots, embed_host: null, ...more });
 const slot = (day, slot_start, slot_end) => ({ day, slot_start, slot_end });
@@ -16,6 +16,14 @@ test('a week shows what lies where, and a guest inside its host', () => {
   assert.deepEqual([monday.sections[2].rows, monday.sections[2].guest.state_id], [4, 2]);
   assert.deepEqual(monday.sections.slice(3, 6), [{ continued: true }, { continued: true }, { continued: true }]);
   assert.deepEqual(tuesday.sections, Array(12).fill(null));
+});
+
+test('a schedule opens with the week of today, unless nothing is left in it', () => {
+  const [first, second] = schedule.window.days;
+  assert.equal(opening(schedule, first), 1);
+  assert.equal(opening(schedule, second), 2);
+  assert.equal(opening({ ...schedule, tasks: [] }, second), 1);
+  assert.equal(opening(schedule, undefined), 1);
 });
 
 test('what moved is told in the order of time', () => {

@@ -67,7 +67,10 @@ impl<S: State> Context<S> {
     /// next step.
     pub fn spend(&self, meter: BudgetUnit, amount: u64) {
         // Without a driver there is nothing to count.
-        let _ = self.shared.calls.unbounded_send(Call::Spend { meter, amount });
+        let _ = self
+            .shared
+            .calls
+            .unbounded_send(Call::Spend { meter, amount });
     }
 
     /// Returns the keys of the effects that this task has performed, or may have, in this attempt

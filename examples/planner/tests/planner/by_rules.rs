@@ -53,7 +53,7 @@ async fn the_reference_scenario_by_rules() -> TestResult {
               交易员：alpha (harbour, replay)
             > buy 0.25 BTC
             ? [<code 3>] Place an order
-              quantity 0.25, side buy, symbol BTC-USDT, price: market, about 16002.5 USDT in all, at most 64650.1 each
+              buy 0.25 BTC-USDT at the market price: about 16002.5 USDT in all, at most 64650.1 each
               yes / no
             > yes
             = Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5
@@ -114,7 +114,7 @@ async fn pln_20_another_request_interrupts_and_cancel_cancels() -> TestResult {
         = Prices: BTC-USDT 63990 / 64010
         > sell 1 ETH
         ? [<code 2>] Place an order
-          quantity 1, side sell, symbol ETH-USDT, price: market, about 3199 USDT in all, at least 3167.01 each
+          sell 1 ETH-USDT at the market price: about 3199 USDT in all, at least 3167.01 each
           yes / no
         > 取消
         = 已取消。
@@ -177,14 +177,13 @@ async fn a_price_is_never_lost_and_a_card_says_where_there_is_none() -> TestResu
         for word in words {
             told = say(&planner, word).await;
         }
-        let card =
-            "Place an order: price 70000, quantity 0.5, side sell, symbol BTC-USDT? (yes / no)";
+        let card = "Place an order: sell 0.5 BTC-USDT at 70000 USDT each? (yes / no)";
         assert_eq!(told, card, "{words:?}");
     }
     let asked = say(&planner, "sell 0,5 BTC").await;
     assert_contains(&asked, "more than one way");
     let card = say(&planner, "0.5").await;
-    let expected = "Place an order: quantity 0.5, side sell, symbol BTC-USDT, price: market, about \
+    let expected = "Place an order: sell 0.5 BTC-USDT at the market price: about \
                     31992.5 USDT in all, at least 63340.2 each? (yes / no)";
     assert_eq!(card, expected);
     Ok(())
@@ -204,7 +203,7 @@ async fn the_card_of_a_cancellation_says_what_the_order_is() -> TestResult {
     expect![[r"
         > buy 2 BTC at 10000
         ? [<code 1>] Place an order
-          price 10000, quantity 2, side buy, symbol BTC-USDT
+          buy 2 BTC-USDT at 10000 USDT each
           yes / no
         > yes
         = Done: order #1 is open: buy 2 BTC-USDT, 0 done for 0

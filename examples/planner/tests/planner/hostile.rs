@@ -277,14 +277,14 @@ async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_wo
     expect![[r#"
         > Buy 0.25 BTC
         ? [<code 1>] Place an order
-          quantity 0.25, side buy, symbol BTC-USDT, price: market, about 16002.5 USDT in all, at most 64650.1 each
+          buy 0.25 BTC-USDT at the market price: about 16002.5 USDT in all, at most 64650.1 each
           yes / no
         > yes
         = Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5
           I could not finish this: the model took longer than I may wait. Nothing is lost: say "try again" to have me try once more.
         > try again
         ? [<code 2>] Place an order
-          done already: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5; again? quantity 0.25, side buy, symbol BTC-USDT, price: market, about 16002.5 USDT in all, at most 64650.1 each
+          done already: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5; again? buy 0.25 BTC-USDT at the market price: about 16002.5 USDT in all, at most 64650.1 each
           yes / no
         > yes
         = Done: order #2 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5

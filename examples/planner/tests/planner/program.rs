@@ -160,18 +160,11 @@ fn pln_8_what_people_ask_is_read_out_and_put_on_cards_by_the_program() {
         [
             "0.5 BTC",
             "BTC-EUR",
-            "quantity 1.5, side buy",
-            "quantity 0.02, side buy",
+            "buy 1.5 BTC-USDT at",
+            "buy 0.02 BTC-USDT at",
         ],
     );
-    assert_contains(
-        &told,
-        [
-            "I never trade ETH",
-            "quantity 0.03, side buy",
-            "symbol ETH-USDT",
-        ],
-    );
+    assert_contains(&told, ["I never trade ETH", "buy 0.03 ETH-USDT at"]);
     let zh = Folder::new();
     zh.says(&["say", "比特币多少钱"], "BTC");
     let cleared = zh.0.ok(&["say", "/clear"]);

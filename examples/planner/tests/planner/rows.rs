@@ -229,9 +229,9 @@ fn pln_8_a_card_says_each_argument_once() {
     let work = program();
     let asked = work.ok(&["say", "卖0.05个BTC"]);
     assert_lacks(&asked, ["side", "quantity", "sell", "place_order"]);
-    assert_contains(&asked, ["] 下单\n", "方向 卖, "]);
+    assert_contains(&asked, ["] 下单\n", "卖 "]);
     let asked = program().ok(&["say", "sell 0.05 BTC"]);
-    assert_contains(&asked, ["] Place an order\n", "side sell"]);
+    assert_contains(&asked, ["] Place an order\n", "sell "]);
     assert_lacks(&asked, "place_order");
     // A question has no name of a program above it either.
     let asked = program().ok(&["say", "创建一个叫小明的交易员"]);
