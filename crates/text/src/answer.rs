@@ -96,6 +96,7 @@ impl Phrases {
     ///
     /// let phrases = Phrases::default();
     /// assert_eq!(phrases.decline_reason("No, not on Friday."), Some("not on Friday."));
+    /// assert_eq!(phrases.decline_reason("no but on Monday"), Some("on Monday"));
     /// assert_eq!(phrases.decline_reason("不要，周五没空"), Some("周五没空"));
     /// for other in ["no", "not on Friday", "no idea", "no, why?", "yes, but later", "no, "] {
     ///     assert_eq!(phrases.decline_reason(other), None, "{other}");
@@ -105,7 +106,11 @@ impl Phrases {
         if words.contains(['?', '？']) {
             return None;
         }
-        let (said, reason) = words.split_once(REASON_FOLLOWS)?;
+        let at_sign = || words.split_once(REASON_FOLLOWS);
+        let (said, reason) = words
+            .split_once(" but ")
+            .filter(|(said, _)| !said.contains(REASON_FOLLOWS))
+            .or_else(at_sign)?;
         let reason = reason.trim_start_matches(|c: char| !c.is_alphanumeric());
         let declines = self.consent(said) == Some(false) && !reason.is_empty();
         declines.then(|| reason.trim_end())

@@ -1,4 +1,5 @@
 //! Texts about several things.
+use crate::date::ends_dotted;
 
 /// Splits a text into parts that are about one thing each, and returns each thing with its part.
 ///
@@ -44,11 +45,25 @@ pub fn clauses<T, B: AsRef<str>>(
 fn cut<'t, B: AsRef<str>>(text: &'t str, breaks: &[B]) -> impl Iterator<Item = &'t str> {
     let mut parts = vec![text];
     for at in breaks {
-        let cut = parts.into_iter().flat_map(|part| part.split(at.as_ref()));
+        let cut = parts.into_iter().flat_map(|part| split(part, at.as_ref()));
         parts = cut.collect();
     }
     let parts = parts.into_iter().map(str::trim);
     parts.filter(|part| !part.is_empty())
+}
+
+/// Splits a text at a break. The full stop of a day is none: "from 7.12. by train".
+fn split<'t>(text: &'t str, at: &str) -> Vec<&'t str> {
+    let (mut parts, mut from) = (vec![], 0);
+    for (end, found) in text.match_indices(at) {
+        let before = text.get(..end + 1).unwrap_or_default();
+        if !(at.starts_with('.') && ends_dotted(before)) {
+            parts.extend(text.get(from..end));
+            from = end + found.len();
+        }
+    }
+    parts.extend(text.get(from..));
+    parts
 }
 
 /// Joins parts with a sign that ends neither a Chinese nor an English sentence.

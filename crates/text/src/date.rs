@@ -33,6 +33,8 @@ pub struct DatedText {
     pub excluded_weekdays: Vec<Weekday>,
     /// The text without the dates.
     pub rest: String,
+    /// True if the only date is the end of a period whose beginning is not told: "until Friday".
+    pub(crate) is_end: bool,
 }
 
 /// Reads the dates of a text. Ambiguous ones stay in the text.
@@ -46,6 +48,7 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
     let lower = text.to_ascii_lowercase();
     let (mut rest, mut end) = (String::new(), 0);
     let (mut excluded, mut excluded_weekdays) = (vec![], vec![]);
+    let mut is_end = false;
     for (at, _) in lower.char_indices() {
         let (Some((before, here)), true) = (lower.split_at_checked(at), at >= end) else {
             continue;
@@ -74,6 +77,7 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
             }
         }
         if let Some(behind) = read {
+            is_end |= before_word(tail(before).trim_end(), &UNTIL).is_some();
             rest.push_str(text.get(end..at).unwrap_or_default());
             rest.push(' ');
             end = lower.len() - behind.len();
@@ -86,6 +90,7 @@ pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
         dates.extend(start.checked_add((lasts - 1).days()));
     }
     DatedText {
+        is_end: is_end && dates.len() == 1,
         dates,
         excluded,
         excluded_weekdays,
@@ -223,6 +228,12 @@ impl Reader {
         }
         if let Some((month, day, rest)) = chinese(here) {
             return Some((self.without_year(month, day)?, rest));
+        }
+        if let Some((month, day, rest)) = dotted(before, here) {
+            return match digits(rest, 4).filter(|(year, _)| *year >= 1000) {
+                Some((year, rest)) => Some((Date::new(year, month, day).ok()?, rest)),
+                None => Some((self.without_year(month, day)?, rest)),
+            };
         }
         let (month, day, rest) = english(here).filter(|_| !is_inside(before))?;
         // A period that ends before its beginning is neither of its days: "from 10 to 8 April".
@@ -478,6 +489,32 @@ fn full(here: &str) -> Option<(Date, &str)> {
     ))
 }
 
+/// Reads `2.3.2026`, and `2.3.` where no price can be meant: after a word for a day or as a part of a
+/// period.
+fn dotted<'a>(before: &str, here: &'a str) -> Option<(i8, i8, &'a str)> {
+    const LEADS: [&str; 7] = ["on", "from", "since", "until", "till", "til", "by"];
+    if is_inside(before) || before.ends_with(['.', ',']) {
+        return None;
+    }
+    let (day, rest) = digits(here, 2)?;
+    let (month, rest) = digits(rest.strip_prefix('.')?.trim_start(), 2)?;
+    let rest = rest.strip_prefix('.')?;
+    let has_year = digits(rest, 4).is_some_and(|(year, _)| year >= 1000);
+    let lead = tail(before).trim_end();
+    let is_led = before_word(lead, &LEADS).is_some() || before_word(lead, &TO).is_some();
+    let is_first = || after_word(rest.trim_start(), &TO).is_some();
+    let ends = has_year || !rest.starts_with(|c: char| c.is_alphanumeric());
+    let is_day = ends && (has_year || is_led || is_first());
+    is_day.then_some((i8::try_from(month).ok()?, i8::try_from(day).ok()?, rest))
+}
+
+/// Returns true if a text ends with a day such as `2.3.`.
+pub(crate) fn ends_dotted(text: &str) -> bool {
+    let day = text.trim_end_matches(|c| is_digit(c) || c == '.');
+    let found = text.get(day.len()..).and_then(|here| dotted(day, here));
+    found.is_some_and(|(_, _, rest)| rest.is_empty())
+}
+
 /// Reads 3月2日, 三月二号, 3月2.
 fn chinese(here: &str) -> Option<(i8, i8, &str)> {
     let (month, rest) = number(here)?;
@@ -531,7 +568,11 @@ fn digits(text: &str, most: usize) -> Option<(i16, &str)> {
 }
 
 /// The words between the first and the last day of a period.
-const TO: [&str; 8] = ["到", "至", "-", "–", "~", "～", "to", "until"];
+const TO: [&str; 11] = [
+    "到", "至", "-", "–", "~", "～", "to", "until", "till", "til", "through",
+];
+/// Those of them that say without a first day that a day is the last one.
+const UNTIL: [&str; 4] = ["until", "till", "til", "直到"];
 
 /// Reads 至5日, `- 5`: a day of the month of the last day.
 fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)> {
@@ -540,7 +581,8 @@ fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)
     let at_once = || {
         let (_, behind) = ordinal(rest).filter(|_| gap.trim().is_empty())?;
         // It may begin a date of its own.
-        english(rest).is_none().then_some(behind)
+        let begins = english(rest).is_some() || dotted("-", rest).is_some();
+        (!begins).then_some(behind)
     };
     let behind = of_day(behind).or_else(at_once)?;
     let day = Date::new(last.year(), last.month(), day.try_into().ok()?).ok()?;

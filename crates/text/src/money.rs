@@ -209,10 +209,14 @@ fn smaller<'a>(currency: &str, text: &'a str) -> Option<(i64, &'a str)> {
     let rest = text.trim_start();
     let rest = rest.strip_prefix("and ").unwrap_or(rest);
     let (cents, rest) = number(rest).filter(|(value, _)| (1..100).contains(value))?;
-    Some((
-        cents,
-        after_word(rest.trim_start(), &["cents", "cent", "pence"])?,
-    ))
+    let behind = rest.trim_start();
+    // "12 euros 50" ends there: "12 euros 50 people" does not.
+    let ends =
+        behind.is_empty() || behind.starts_with(is_pause) || after_word(behind, &ENDS).is_some();
+    let is_short = cents >= 10 && ends && text.starts_with(' ');
+    after_word(behind, &["cents", "cent", "pence"])
+        .or_else(|| is_short.then_some(rest))
+        .map(|rest| (cents, rest))
 }
 
 fn is_pause(c: char) -> bool {
@@ -396,7 +400,7 @@ impl WrittenRun<'_> {
 
     /// Returns true if the following text changes the number, or makes it count something else.
     fn goes_on(&self) -> bool {
-        const COUNTED: &str = "多余几半人天次张个位份晚间件小角毛分月日号年点%％";
+        const COUNTED: &str = "多余几半人天次张个位份晚间件瓶杯顿盒箱小角毛分月日号年点%％";
         const WORDS: [&str; 9] = [
             "thousand", "million", "hundred", "grand", "people", "hours", "cent", "pence", "point",
         ];
@@ -453,6 +457,8 @@ mod tests {
             ("twenty-three dollars", Some(2_300)),
             ("twenty-three dollars and fifty cents", Some(2_350)),
             ("105 euros 7 cents", Some(10_507)),
+            ("twenty-five euros fifty", Some(2_550)),
+            ("12 euros 5", None),
             ("一两百块", None),
             ("1.", None),
             ("", None),

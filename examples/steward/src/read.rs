@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use fugato::{
-    form::Fields,
+    form::{Fields, Form, text as text_of},
     words::{
-        Phrases, after_word, clauses, currency, dates, has_any_word, is_chinese, is_question,
-        is_wanted, money,
+        Phrases, after_word, before_word, clauses, currency, dates, has_any_word, is_chinese,
+        is_question, is_wanted, money,
     },
 };
 use jiff::civil::Date;
@@ -31,6 +31,8 @@ pub struct RuleReader {
     restore: Vec<String>,
     submit: Vec<String>,
     revise: Vec<String>,
+    shifts: Vec<String>,
+    one_of: Vec<String>,
     copy: Vec<String>,
     saved: Vec<String>,
     it: Vec<String>,
@@ -55,9 +57,12 @@ pub struct RuleReader {
     favour: Vec<String>,
     wish_ends: Vec<String>,
     reckons: Vec<String>,
+    by_so_much: Vec<String>,
+    of_all: Vec<String>,
     unknown: Vec<String>,
     done: Vec<String>,
     without: Vec<String>,
+    plain: Vec<String>,
     receipt: Vec<String>,
     wish: Vec<String>,
     kindly: Vec<String>,
@@ -181,6 +186,23 @@ pub(crate) fn document_ids(text: &str) -> Vec<String> {
     ids
 }
 
+/// Returns what a text says something is not, and what it is instead: "not a taxi but a train".
+pub(crate) fn exchange<'t>(text: &'t str) -> Option<(&'t str, &'t str)> {
+    const ARTICLES: [&str; 5] = ["a", "an", "the", "my", "it's"];
+    let text = text.trim().trim_end_matches(['.', '。', '!', '！']);
+    let lower = text.to_ascii_lowercase();
+    let denied = after_word(&lower, &["not", "it's not", "it is not", "不是"])?;
+    let denied = text.get(text.len() - denied.len()..)?;
+    let marks = [" but ", "，而是", "而是", "，是", ", but "];
+    let (old, new) = marks.iter().find_map(|mark| denied.split_once(mark))?;
+    let bare = |said: &'t str| {
+        let said = said.trim();
+        after_word(said, &ARTICLES).map_or(said, str::trim_start)
+    };
+    let (old, new) = (bare(old), bare(new));
+    (!old.is_empty() && !new.is_empty()).then_some((old, new))
+}
+
 /// Returns the form that a text fills in without naming it: where a trip goes on a day to come, and
 /// more of it; or what was paid for what, on no day to come.
 fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
@@ -191,10 +213,20 @@ fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
     // Who goes may be somebody else.
     let goes = || desk.unknown_words(text, &trip, base) == 0;
     let goes = has_any_word(text, &desk.reader.goes) && goes();
-    let is_trip = (trip.contains_key("destination") || !desk.facts.goals(text).is_empty())
-        && day(&trip, "start_date").is_some_and(|day| day > base)
+    let has_goal = trip.contains_key("destination") || !desk.facts.goals(text).is_empty();
+    let is_ahead = day(&trip, "start_date").is_some_and(|day| day > base)
         && (goes || further.iter().any(|name| trip.contains_key(*name)));
-    if is_trip {
+    // It is open when, and not that: what was paid is told with the way, and without what for.
+    let is_undated = || {
+        let form = desk.forms.get(&FormKind::Application);
+        let named = ["reason", "transport"];
+        form.is_some_and(|form| !desk.facts.unread(form, text, &trip, base).is_empty())
+            && !trip.contains_key("start_date")
+            && desk.reader.goes_somewhere(text)
+            && named.iter().all(|name| trip.contains_key(*name))
+            && !has_any_word(text, &desk.reader.either)
+    };
+    if has_goal && (is_ahead || is_undated()) {
         return Some(FormKind::Application);
     }
     let paid = read(FormKind::Reimbursement)?;
@@ -208,7 +240,14 @@ impl RuleReader {
     /// Returns the clauses of a request; none if it is about something else.
     pub fn clauses(&self, desk: &RuleData, text: &str, base: Date) -> Vec<Clause> {
         let told = desk.told(text, base);
-        let text = self.each_claim(desk, &told, base);
+        let text = match self.of_all_claims(&told) {
+            Some((told, all)) => {
+                let claims = self.each_claim(desk, told, base);
+                let claims = claims.lines().map(|claim| format!("{claim}, {all}"));
+                claims.collect::<Vec<_>>().join("\n")
+            }
+            None => self.each_claim(desk, &told, base),
+        };
         let text = text.as_str();
         let is_dated = |kind: &FormKind, part: &str| {
             let form = desk.forms.get(kind);
@@ -246,7 +285,10 @@ impl RuleReader {
         let read = |((kind, confidence), said): (FormGuess, String)| {
             let is_draft = kind != FormKind::Application || has_any_word(&said, &self.draft);
             let form = desk.forms.get(&kind)?;
-            let fields = desk.facts.read(form, &said, base);
+            let mut fields = desk.facts.read(form, &said, base);
+            if let Some(reason) = self.reason(desk, form, &said, &fields, base) {
+                fields.insert("reason".into(), reason.into());
+            }
             Some(Clause {
                 form: kind,
                 goal: if is_draft { Goal::Draft } else { Goal::Submit },
@@ -341,6 +383,85 @@ impl RuleReader {
         text.to_owned()
     }
 
+    /// Returns a text up to what is said of all of it at its end, and that: "both for the audit".
+    fn of_all_claims<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
+        let (told, last) = text.rsplit_once([',', '，'])?;
+        let last = last.trim();
+        // Lower case by ASCII keeps the byte positions.
+        let lower = last.to_ascii_lowercase();
+        let all = after_word(&lower, &self.of_all)?.trim_start();
+        let all = last.get(last.len() - all.len()..)?;
+        (!all.is_empty()).then_some((told, all))
+    }
+
+    /// Returns the reason that a text tells in a part of its own, where nothing else tells more than
+    /// what was paid.
+    fn reason(
+        &self,
+        desk: &RuleData,
+        form: &Form<FormKind>,
+        text: &str,
+        read: &Fields,
+        base: Date,
+    ) -> Option<String> {
+        /// The most characters of what a trip is for.
+        const MOST: usize = 30;
+        let is_claim = form.name == FormKind::Reimbursement;
+        if !is_claim && form.name != FormKind::Application || read.len() < 2 {
+            return None;
+        }
+        let known = text_of(read, "reason");
+        let is_open = known.is_empty() || is_claim && form.names_only_choices(known);
+        let says_more = |part: &&String| {
+            let led = ["for ", "to ", "为", "因为"]
+                .iter()
+                .any(|word| part.starts_with(word));
+            let fits = is_claim || part.chars().count() <= MOST && !self.goes_somewhere(part);
+            let is_beside = self.means_receipt(part)
+                || self.means_attached(part)
+                || self.means_change(part)
+                || self.means_unknown(part)
+                || self.means_question(part)
+                || [
+                    &self.draft,
+                    &self.either,
+                    &self.total,
+                    &self.submit,
+                    &self.wish,
+                ]
+                .iter()
+                .any(|words| has_any_word(part, words))
+                || self.form_of(part).is_some()
+                || has_any_word(part, &["no", "not", "without"])
+                || part.contains(['不', '没', '别', '无']);
+            !led && fits
+                && !is_beside
+                && !self.says_nothing(part)
+                && (is_open || part.contains(known))
+        };
+        let remarks = desk.facts.remarks(form, text, base);
+        remarks.iter().find(says_more).cloned()
+    }
+
+    /// Returns true if a text has only words that say nothing of their own.
+    fn says_nothing(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        let known = || {
+            self.plain
+                .iter()
+                .chain(&self.lead)
+                .chain(&self.further)
+                .chain(&self.change)
+        };
+        let is_known = |word: &str| known().any(|it| it == word);
+        let han = known().filter(|word| !word.is_ascii());
+        let left = han.fold(lower.clone(), |left, word| left.replace(word.as_str(), " "));
+        let mut words = left
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty());
+        words.all(is_known)
+    }
+
     /// Returns the form that a text names, or whose documents it names.
     pub(crate) fn form_of(&self, text: &str) -> Option<FormKind> {
         let mut kinds = self.kind.iter();
@@ -389,12 +510,21 @@ impl RuleReader {
         if let Some(wish) = self.saved_wish(text, is_named) {
             return Some(wish);
         }
+        // "Can you submit trips?" names none.
+        let asks = is_question(text) && !text.contains(|c: char| c.is_ascii_digit());
         let is_of_form = is_named || self.form_of(text).is_some();
-        if is_of_form && has_any_word(text, &self.submit) && self.asks_of_deed(text, &self.submit) {
+        if is_of_form
+            && has_any_word(text, &self.submit)
+            && (asks || self.asks_of_deed(text, &self.submit))
+        {
             return Some(DocumentQuestion::Ways);
         }
         let how_much = has_any_word(text, &self.how_much);
         let sums = has_any_word(text, &self.total);
+        // What one of them costs is on it: 北京那个花多少钱.
+        if how_much && !sums && has_any_word(text, &self.one_of) {
+            return Some(DocumentQuestion::List);
+        }
         if (sums || how_much) && self.means_spent(text) {
             return Some(DocumentQuestion::Total);
         }
@@ -426,10 +556,17 @@ impl RuleReader {
     /// it?", but no "can you withdraw it?".
     fn asks_of_deed(&self, text: &str, verbs: &[String]) -> bool {
         let lower = text.trim_start().to_lowercase();
-        let may = after_word(&lower, &self.may).is_some()
-            && (!is_chinese(text) || is_question(text) && !has_any_word(text, &self.favour));
+        let may =
+            self.asks_leave(text) || !is_chinese(text) && after_word(&lower, &self.may).is_some();
         let begins = after_word(self.led(&lower), verbs).is_some();
         may || self.means_question(text) && (!begins || has_any_word(text, &self.asks))
+    }
+
+    /// Returns true if a text asks whether something may be done.
+    pub(crate) fn asks_leave(&self, text: &str) -> bool {
+        let lower = text.trim_start().to_lowercase();
+        let may = after_word(&lower, &self.may).is_some();
+        may && is_question(text) && !(is_chinese(text) && has_any_word(text, &self.favour))
     }
 
     /// Returns what a text says shall not be done, or was not: that a document is withdrawn, restored or
@@ -510,11 +647,24 @@ impl RuleReader {
         }
     }
 
-    /// Returns the words that would have an amount worked out: "20 each", 每晚320.
-    pub(crate) fn reckons<'t>(&'t self, text: &str) -> Option<&'t str> {
+    /// Returns the words that would have an amount worked out: "20 each", 每晚320, "200 more".
+    pub(crate) fn reckons<'t>(&'t self, text: &'t str) -> Option<&'t str> {
         let lower = text.to_lowercase();
         let mut words = self.reckons.iter().map(String::as_str);
-        words.find(|word| has_any_word(&lower, &[word]))
+        let found = words.find(|word| has_any_word(&lower, &[word]));
+        found.or_else(|| {
+            let mut clauses = text.split([',', '，', ';', '.', '!', '\n']);
+            clauses.find_map(|clause| {
+                let said = clause.trim();
+                let before = before_word(said, &self.by_so_much)?;
+                let mut starts = before.char_indices().map(|(at, _)| at);
+                starts.find_map(|at| {
+                    let begins = before.get(..at)?.ends_with(char::is_whitespace);
+                    let is_amount = begins && money(before.get(at..)?).is_some();
+                    is_amount.then(|| said.get(at..)).flatten()
+                })
+            })
+        })
     }
 
     /// Returns the amount that a text puts in the place of another, and says nothing else: "make it 54".
@@ -654,6 +804,11 @@ impl RuleReader {
         has_any_word(text, &self.missing)
     }
 
+    /// Returns true if a text makes a period longer or shorter.
+    pub(crate) fn means_shift(&self, text: &str) -> bool {
+        has_any_word(text, &self.shifts)
+    }
+
     /// Returns true if a text speaks of the files of a claim.
     pub(crate) fn means_receipt(&self, text: &str) -> bool {
         has_any_word(text, &self.receipt)
@@ -766,7 +921,8 @@ impl RuleReader {
             .iter()
             .filter(|kind| of_claim.contains(&kind.form));
         let done = kinds.find(|kind| is_wanted(&unnamed, &kind.words))?;
-        (!is_wanted(&unnamed, &claims.words)).then_some(done)
+        let begins = self.begins_with(text, &claims.begins);
+        (!begins && !is_wanted(&unnamed, &claims.words)).then_some(done)
     }
 
     /// Returns the link of a claim that is named by what it is for, as in 把打车的报销关联到北京出差.

@@ -12,7 +12,7 @@ use jiff::{ToSpan as _, civil::Date};
 
 use crate::{
     form::FormKind,
-    read::{DocumentQuestion, document_ids},
+    read::{Clause, DocumentQuestion, document_ids},
     service::RuleData,
 };
 
@@ -52,6 +52,29 @@ impl RuleData {
             .or_else(|| self.several(words, lang))
             .or_else(|| self.taken_back(words, base, lang))
             .or_else(|| self.reckoned(words, base, lang))
+            .or_else(|| self.asked_leave(words, base, lang))
+    }
+
+    /// Returns the answer to a question for leave that tells nothing of a form: "can I claim a bottle of
+    /// wine?".
+    fn asked_leave(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
+        if !self.reader.asks_leave(words) || self.reader.question(words).is_some() {
+            return None;
+        }
+        let clauses = self.reader.clauses(self, words, base);
+        let tells = |clause: &Clause| {
+            clause
+                .fields
+                .keys()
+                .any(|name| name != "reason" && name != "category")
+        };
+        let is_about = self.reader.form_of(words).is_some() || !clauses.is_empty();
+        (is_about && !clauses.iter().any(tells)).then(|| {
+            lang.pick(
+                format!("I cannot tell what is allowed, so nothing was begun (“{words}”). Tell me the day, the amount and what it is for, and I write it down."),
+                format!("我不知道规定允许什么，所以什么也没有开始（“{words}”）。说出日期、金额和用途，我就记下来。"),
+            )
+        })
     }
 
     /// Returns the answer to words that leave something out of what is meant, or deny a deed.

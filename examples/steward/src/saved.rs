@@ -59,6 +59,11 @@ impl RuleData {
         }
         // The days of a copy are those of the new one.
         let base = Some(base).filter(|_| asked != DocumentQuestion::Copy);
+        // Who tells that a trip is cancelled asks for none that is withdrawn.
+        let status = self.reader.status_in(words);
+        let status = status.filter(|it| asked != Withdraw || *it != DocumentStatus::Withdrawn);
+        let is_status = |it: &&Document| status.is_none_or(|status| status == it.status);
+        let all = all.filter(is_status);
         let found: Vec<_> = all.filter(|it| self.describes(words, base, it)).collect();
         // One of several is the one whose subject is named.
         let narrow: Vec<_> = found
@@ -111,10 +116,6 @@ impl RuleData {
             }
             None => true,
         };
-        let of_status = self
-            .reader
-            .status_in(words)
-            .is_none_or(|status| status == document.status);
         let toward = self.forms.get(&document.form()).map(|form| form.toward);
         let counted = toward.zip(base);
         let period = counted.and_then(|(toward, base)| period(words, base, toward));
@@ -122,7 +123,7 @@ impl RuleData {
             let (first, last) = days_of(&document.fields);
             first.is_none_or(|first| first <= to) && last.is_none_or(|last| from <= last)
         });
-        of_form && of_place && of_status && of_days
+        of_form && of_place && of_days
     }
 
     /// Returns true if words name what a document is about: its place, its category, or a word of
@@ -228,6 +229,10 @@ impl RuleData {
         if !days.is_empty() {
             let called = called.map(|it| it.name.as_str());
             return Some(moved(&document.fields, &days, called));
+        }
+        // By how much days move is not worked out: "extend it by two days".
+        if self.reader.means_shift(&whole) {
+            return None;
         }
         let said = part.value.map_or(whole, |value| format!("to {value}"));
         let mut read = self.facts.read(form, &said, base);

@@ -131,6 +131,23 @@ impl<N> Form<N> {
         self.fields.iter().find(|field| field.name == name)
     }
 
+    /// Returns true if a text says nothing but what the words for choices of the form say: 打车费, "the
+    /// taxi".
+    pub fn names_only_choices(&self, text: &str) -> bool {
+        const AROUND: [&str; 9] = ["a", "an", "the", "my", "our", "and", "ride", "fare", "bill"];
+        let choices = self.fields.iter().flat_map(|field| &field.words);
+        let words = choices.flat_map(|choice| &choice.words);
+        let mut words: Vec<String> = words.map(|word| word.to_lowercase()).collect();
+        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        let lower = text.to_lowercase();
+        let rest = words
+            .iter()
+            .fold(lower.clone(), |rest, word| rest.replace(word.as_str(), " "));
+        let rest = rest.replace(['费', '票', '钱', '和', '的'], " ");
+        let mut left = rest.split_whitespace();
+        rest.trim() != lower.trim() && left.all(|word| AROUND.contains(&word))
+    }
+
     /// Returns the names of required fields without a value, in the order of the form.
     pub fn missing(&self, fields: &Fields) -> Vec<String> {
         let required = self.fields.iter().filter(|field| field.required);

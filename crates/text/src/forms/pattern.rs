@@ -20,6 +20,17 @@ impl Pattern {
         found.map(|group| (group.start(), group.as_str()))
     }
 
+    /// Returns the first group of every match in a text, also of one within the group of another.
+    pub(crate) fn overlapping<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let mut from = Some(0);
+        std::iter::from_fn(move || {
+            let group = self.0.captures_at(text, from?)?.get(1)?;
+            let first = group.as_str().chars().next();
+            from = first.map(|first| group.start() + first.len_utf8());
+            Some(group.as_str())
+        })
+    }
+
     /// Returns the matches in a text.
     pub(crate) fn all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         self.0.find_iter(text).map(|found| found.as_str())

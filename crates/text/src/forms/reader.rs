@@ -6,7 +6,10 @@ use super::{
     Field, FieldKind, Fields, Form, Forms, Pattern, TextRules,
     value::{amount_value, cents},
 };
-use crate::{DatedText, DayReference, dates, day_mentions, money, money_in, priced_in};
+use crate::{
+    DatedText, DayReference, courtesy, dates, day_mentions, money, money_in, priced_in,
+    spelling::respell_days,
+};
 
 /// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
 /// ones are left out.
@@ -70,13 +73,18 @@ impl FormReader {
             dated: &dated,
         };
         let (mut read, mut nth) = (Fields::new(), 0);
+        // The last day of a period whose first one is not told is no first day.
+        let is_last = |field: &Field| field.not_before.is_some();
+        let is_end = dated.is_end && form.fields.iter().any(is_last);
         for field in &form.fields {
             let value = match field.kind {
+                FieldKind::Day if is_end && !is_last(field) => None,
                 FieldKind::Day => {
                     nth += 1;
                     let day = dated.dates.get(nth - 1);
                     day.map(|day| json!(day.to_string()))
                 }
+                FieldKind::Text => self.text(form, field, &dated.rest).map(|it| json!(it)),
                 _ => self.value(field, &said),
             };
             read.extend(value.map(|value| (field.name.clone(), value)));
@@ -107,6 +115,13 @@ impl FormReader {
         };
         unread.extend(dated.dates.iter().skip(lost).map(Date::to_string));
         unread.extend(unclear_day(form, &dated).map(str::to_owned));
+        // A number in words beside nothing else: 一千二.
+        let parts = dated.rest.split(PAUSES).map(str::trim);
+        let alone = parts.filter(|part| {
+            let has_digit = part.contains(|c: char| c.is_ascii_digit());
+            !has_digit && money(part).is_some_and(|it| Some(it) != amount)
+        });
+        unread.extend(alone.map(str::to_owned));
         let goals = self.rules.places.goals(&dated.rest);
         if goals.len() > 1 && fields(FieldKind::Place).next().is_some() {
             unread.extend(goals);
@@ -140,12 +155,13 @@ impl FormReader {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// Returns a text without the names of files and documents, whose digits are no days or
-    /// amounts.
+    /// Returns a text with its days spelled right, and without the names of files and documents, whose
+    /// digits are no days or amounts.
     fn unnamed(&self, text: &str) -> String {
         let names = [&self.rules.files, &self.documents];
         let names = names.into_iter().flatten();
-        names.fold(text.to_owned(), |text, name| name.replace(&text, " "))
+        let unnamed = names.fold(text.to_owned(), |text, name| name.replace(&text, " "));
+        respell_days(&unnamed)
     }
 
     fn value(&self, field: &Field, said: &ReducedText<'_>) -> Option<Value> {
@@ -164,8 +180,7 @@ impl FormReader {
             FieldKind::Files => self.files(said.text),
             FieldKind::Document => self.document(said.text, field.prefix.as_deref()?),
             FieldKind::Place => self.rules.places.read(rest).map(|it| json!(it)),
-            FieldKind::Text => self.text(field, rest).map(|it| json!(it)),
-            FieldKind::Day => None,
+            FieldKind::Text | FieldKind::Day => None,
         }
     }
 
@@ -194,30 +209,62 @@ impl FormReader {
         })
     }
 
-    fn text(&self, field: &Field, text: &str) -> Option<String> {
+    /// Reads a text field. Words that say more than what a choice of the form has said already come
+    /// before those that do not: of "for the taxi, for the audit" the audit.
+    fn text<N>(&self, form: &Form<N>, field: &Field, text: &str) -> Option<String> {
         let label = self.rules.labels.get(&field.name);
         if let Some(labelled) = label.and_then(|label| label.first(text)) {
             return self.cleaned(labelled);
         }
-        let found = field.patterns.iter().find_map(|it| it.first(text))?;
-        match &self.rules.cut {
+        let found = field.patterns.iter().flat_map(|it| it.overlapping(text));
+        let cleaned = found.filter_map(|found| match &self.rules.cut {
             Some(cut) => self.cleaned(&cut.replace(found, "")),
             None => self.cleaned(found),
-        }
+        });
+        let all: Vec<String> = cleaned.collect();
+        let more = all.iter().find(|text| !form.names_only_choices(text));
+        more.or(all.first()).cloned()
+    }
+
+    /// Returns the parts of a text between pauses in which nothing of the form is found, without what
+    /// belongs to no text, and without greetings and thanks.
+    pub fn remarks<N>(&self, form: &Form<N>, text: &str, base: Date) -> Vec<String> {
+        let unnamed = self.unnamed(text);
+        let parts = unnamed.split(PAUSES).flat_map(|part| part.split(". "));
+        let remark = |part: &str| {
+            let remark = self.cleaned(part)?;
+            let read = self.read(form, part, base);
+            let fills =
+                |field: &Field| field.kind != FieldKind::Text && read.contains_key(&field.name);
+            let names_day = !day_mentions(&part.to_lowercase()).is_empty();
+            let has_digit = remark.contains(|c: char| c.is_ascii_digit());
+            let has_goal = !self.rules.places.goals(part).is_empty();
+            let is_told = names_day || has_digit || has_goal || form.fields.iter().any(fills);
+            let says_more = !is_told && money(part).is_none() && courtesy(part).is_none();
+            says_more.then_some(remark)
+        };
+        parts.filter_map(remark).collect()
     }
 }
 
+/// The signs between the parts of a text.
+const PAUSES: [char; 11] = [',', '，', '。', ';', '；', '、', '!', '！', '?', '？', '\n'];
+
 /// Returns the name of a day that can be meant in two ways, as today's can, beside the one day that was
-/// read: either may be the first of the two.
+/// read: either may be the first of the two. Where none was read it may be a whole week, too.
 fn unclear_day<'t, N>(form: &Form<N>, dated: &'t DatedText) -> Option<&'t str> {
     let days = form.fields.iter().filter(|it| it.kind == FieldKind::Day);
-    if days.count() < 2 || dated.dates.len() != 1 {
+    if days.count() < 2 || dated.dates.len() > 1 {
         return None;
     }
     let lower = dated.rest.to_ascii_lowercase();
     let mut mentions = day_mentions(&lower).into_iter();
-    let named =
-        mentions.find(|it| matches!(it.days, DayReference::Weekdays(_)) && !it.is_excluded)?;
+    let is_unclear = |days: &DayReference| match days {
+        DayReference::Weekdays(_) => true,
+        DayReference::NextWeek(_) | DayReference::Span(..) => dated.dates.is_empty(),
+        _ => false,
+    };
+    let named = mentions.find(|it| is_unclear(&it.days) && !it.is_excluded)?;
     dated.rest.get(named.range)
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato::{
     agent::decision::Judge,
-    form::{FieldKind, Fields, Form, amount_value, strings},
+    form::{FieldKind, Fields, Form, amount_value, strings, text},
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
     state::{Lang, say},
     words::{ShortAnswer, money},
@@ -15,7 +15,7 @@ use super::{RuleData, Situation};
 use crate::{
     form::FormKind,
     ledger::Document,
-    read::{DocumentQuestion, UNSURE, document_ids},
+    read::{DocumentQuestion, UNSURE, document_ids, exchange},
     state::{PlanTask, RuntimeDecision},
 };
 
@@ -240,6 +240,21 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         && let Some(day) = fields.remove("start_date")
     {
         fields.insert("end_date".into(), day);
+    }
+    // "Not a taxi but a train" puts one in the place of the other also where they are texts.
+    if let Some((old, new)) = exchange(&at.message) {
+        let texts = form.fields.iter().filter(|it| it.kind == FieldKind::Text);
+        for field in texts {
+            let known = text(&task.fields, &field.name);
+            if known.to_lowercase().contains(&old.to_lowercase()) {
+                let value = known.to_lowercase().replace(&old.to_lowercase(), new);
+                fields.insert(field.name.clone(), value.into());
+            }
+        }
+        let is_known = |(name, value): (&String, &Value)| task.fields.get(name) == Some(value);
+        if fields.iter().all(is_known) {
+            unread.push(at.message.trim().to_owned());
+        }
     }
     if let Some(code) = desk.reader.currency_alone(&at.message)
         && form.field("currency").is_some()
