@@ -21,5 +21,5 @@ pub use day::log_once;
 pub use forget::forget;
 pub use person::{PERSON_UNKNOWN, recall_person, save_person};
 pub use question::to_recall;
-pub use recall::recall;
+pub use recall::{is_no_note, recall};
 pub use remember::{REMEMBERED, remember, to_quote, to_remember};

@@ -26,6 +26,7 @@ mod spelling;
 mod time;
 mod time_reference;
 mod token;
+mod wishes;
 mod word;
 
 pub use amount::{Amount, AmountError};
@@ -54,6 +55,7 @@ pub use spelling::{edit_distance, respell, stem};
 pub use time::{ClockTime, Time, clock_time};
 pub use time_reference::{Recurrence, TimeReference};
 pub use token::{Token, TokenKind, Tokenizer};
+pub use wishes::wishes;
 pub use word::{
     after_phrase, after_word, before_word, has_any_word, has_word, is_chinese,
     normalize_whitespace, strip_phrase,

@@ -22,7 +22,7 @@ use serde::Deserialize as _;
 use crate::{
     Settings, rules,
     tools::ToolEnvironment,
-    wishes::{corrected, drops},
+    wishes::{corrected, drops, noted, takes_its_place},
 };
 
 /// Returns the system prompt of the model.
@@ -100,7 +100,7 @@ pub fn graph(
         .max_steps(max_steps)
         .memory_trigger(remember(
             memory,
-            last_words,
+            |react| noted(&last_words(react)?).map(str::to_owned),
             |_| ReactUpdate::Remembered,
             |_| vec![],
         ))
@@ -164,7 +164,11 @@ impl Agent for ReactAgent {
         let open = self.runner().interrupts(thread).await.map_err(unread)?;
         Ok(match open.first() {
             None => MessageIntent::Request,
-            Some(asked) if drops(&said.text) || changes(asked, &said.text) => {
+            Some(asked)
+                if drops(&said.text)
+                    || takes_its_place(&said.text)
+                    || changes(asked, &said.text) =>
+            {
                 MessageIntent::Instead
             }
             Some(_) => MessageIntent::Told(waits()),

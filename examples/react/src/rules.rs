@@ -1,6 +1,10 @@
 //! The rules that answer if no model does.
 use fugato::{
-    agent::{decision::ModelFailure, memory::to_remember, toolbox::for_people},
+    agent::{
+        decision::ModelFailure,
+        memory::{is_no_note, to_recall, to_remember},
+        toolbox::for_people,
+    },
     cli::Lang,
     llm::ChatRequest,
     state::{Message, Role, ToolCall, say},
@@ -41,49 +45,133 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
     };
     let results = after.iter().filter(|message| message.role == Role::Tool);
     let results: Vec<&Message> = results.collect();
-    if let Some(unwanted) = to_forget(said) {
-        let of = |tool: &str| results.iter().rfind(|it| made_by(after, it) == Some(tool));
+    let parts = wishes::parts(said);
+    if let [only] = parts.as_slice()
+        && let Some(unwanted) = to_forget(only)
+    {
+        let of = |tool: &str| {
+            results
+                .iter()
+                .rfind(|it| call_of(after, it).is_some_and(|it| it.name == tool))
+        };
         match (of("forget"), of("recall")) {
             (Some(done), _) => return Answer::Text(for_people(done).to_owned()),
             (None, Some(found)) => return forgets(request, &unwanted, &found.content),
             (None, None) => {}
         }
     }
-    if !results.is_empty() {
-        let told = results.into_iter().map(|result| {
-            let noted = made_by(after, result) == Some("recall");
-            if noted {
-                told(said, result)
-            } else {
-                for_people(result).to_owned()
-            }
-        });
-        return Answer::Text(told.collect::<Vec<_>>().join("\n"));
+    let mut wish = wanted(said, before);
+    let next = wish.calls.get(results.len()..).unwrap_or_default();
+    // Without tools the run ends here.
+    let ends = request.tools.is_empty() && !results.is_empty();
+    if !next.is_empty() && !ends {
+        return called(request, round(next).to_vec());
     }
-    let earlier = before.iter().rfind(|it| it.role == Role::User);
-    let earlier = earlier.map(|it| it.content.as_str());
-    let corrected = withdrawn(before).and_then(|call| {
-        let arguments = wishes::corrected(call, said)?;
-        Some(Wish::Calls(vec![(call.name.clone(), arguments)]))
+    if !next.is_empty() {
+        wish.told.push(say!(
+            "I stopped here, and did not do all of it.",
+            "我在这里停下了，还没有全部做完。"
+        ));
+    }
+    let told = results.iter().map(|result| match call_of(after, result) {
+        Some(call) if call.name == "recall" => recalled(&parts, call, result),
+        _ => for_people(result).to_owned(),
     });
-    let wish = corrected.or_else(|| wishes::wish(said, earlier));
-    match wish {
-        Some(Wish::Calls(calls)) => called(request, calls),
-        Some(Wish::Answer(text)) => Answer::Text(text),
-        None => Answer::Text(help(request, instead)),
-    }
+    let told: Vec<_> = told.chain(wish.told).collect();
+    Answer::Text(if told.is_empty() {
+        help(request, instead)
+    } else {
+        told.join("\n")
+    })
 }
 
-/// Returns the tool of a result among these messages.
-fn made_by<'m>(messages: &'m [Message], result: &Message) -> Option<&'m str> {
+/// Returns what a message wants after these. Behind a card that gave way to it comes what else the
+/// earlier message wanted.
+fn wanted(said: &str, before: &[Message]) -> Wish {
+    let earlier = before.iter().rfind(|it| it.role == Role::User);
+    let earlier = earlier.map(|it| it.content.as_str());
+    let behind_a_no = wishes::declined(said);
+    let plain = behind_a_no.as_deref().unwrap_or(said);
+    let read = || wishes::wish(plain, earlier).unwrap_or_default();
+    let Some(call) = withdrawn(before).filter(|_| !wishes::drops(said)) else {
+        return read();
+    };
+    let corrected = wishes::corrected(call, said);
+    let mut wish = match corrected {
+        Some(arguments) => Wish {
+            calls: vec![(call.name.clone(), arguments)],
+            told: vec![],
+        },
+        None => read(),
+    };
+    let all = earlier
+        .and_then(|it| wishes::wish(it, None))
+        .map(|it| it.calls);
+    let all = all.unwrap_or_default();
+    let asked =
+        |(name, arguments): &(String, Value)| *name == call.name && *arguments == call.arguments;
+    if let Some(at) = all.iter().position(asked) {
+        wish.calls.extend(all.into_iter().skip(at + 1));
+    }
+    wish
+}
+
+/// Returns the first calls of these that go together: those that read, or one that may write.
+fn round(calls: &[(String, Value)]) -> &[(String, Value)] {
+    /// The tools that only read.
+    const READS: [&str; 5] = ["calculate", "list_files", "read_file", "recall", "time"];
+    let reads = calls
+        .iter()
+        .take_while(|(tool, _)| READS.contains(&&**tool));
+    calls.get(..reads.count().max(1)).unwrap_or(calls)
+}
+
+/// Returns what the notebook was asked for, as people are told it.
+fn recalled(parts: &[&str], call: &ToolCall, result: &Message) -> String {
+    let found = for_people(result);
+    let query = call.arguments.get("query").and_then(Value::as_str);
+    let query = query.unwrap_or_default();
+    let mut notes = parts.iter().filter_map(|part| to_remember(part));
+    let first = notes.clone().next();
+    if let Some(note) = notes.find(|note| *note == query) {
+        let kept = Lang::current().pick("In my notebook: ", "我的记事本里有：");
+        // Notes like it are not what was just to be remembered.
+        let same = found
+            .lines()
+            .find(|line| normalize(line) == normalize(note));
+        return match same {
+            None if first != Some(note) => say!(
+                "Not noted: {note}. I take one note of a message: say it once more, alone.",
+                "没有记下：{note}。一句话只能记一条，请再单独说一次。"
+            ),
+            same => format!("{kept}{}", same.unwrap_or(found)),
+        };
+    }
+    let asks = parts.iter().any(|part| to_recall(part).is_some());
+    if is_no_note(&result.content) && !asks {
+        let asked = match parts {
+            [only] => only,
+            _ => query,
+        };
+        return say!(
+            "There is no note about “{asked}”, and I have nowhere else to look.",
+            "没有关于“{asked}”的笔记，我也没有别的地方可查。"
+        );
+    }
+    found.to_owned()
+}
+
+/// Returns the call of a result among these messages.
+fn call_of<'m>(messages: &'m [Message], result: &Message) -> Option<&'m ToolCall> {
     let id = result.tool_call_id.as_ref()?;
     let mut calls = messages.iter().flat_map(|message| &message.tool_calls);
-    calls.find(|call| call.id == *id).map(|call| &*call.name)
+    calls.find(|call| call.id == *id)
 }
 
 /// Returns the call that forgets the note that a person means, of those that were found; without
 /// one such note it is the person who says which.
 fn forgets(request: &ChatRequest, unwanted: &str, found: &str) -> Answer {
+    let found = if is_no_note(found) { "" } else { found };
     let meant = notes_meant(unwanted, found);
     match &*meant {
         _ if unwanted.is_empty() => Answer::Text(say!(
@@ -141,20 +229,6 @@ fn withdrawn(before: &[Message]) -> Option<&ToolCall> {
     let id = before.last()?.tool_call_id.as_ref()?;
     let mut calls = before.iter().rev().flat_map(|message| &message.tool_calls);
     calls.find(|call| call.id == *id)
-}
-
-/// Returns the result of a tool as people are told it.
-fn told(said: &str, result: &Message) -> String {
-    if let Some(note) = to_remember(said) {
-        let kept = Lang::current().pick("In my notebook: ", "我的记事本里有：");
-        let found = for_people(result);
-        // Notes like it are not what was just to be remembered.
-        let same = found
-            .lines()
-            .find(|line| normalize(line) == normalize(note));
-        return format!("{kept}{}", same.unwrap_or(found));
-    }
-    for_people(result).to_owned()
 }
 
 /// Returns a list of what rules can do with the present tools, without a model or instead of one.

@@ -1,83 +1,186 @@
 //! The wishes that rules can read in a message.
+mod card;
+mod files;
+mod sums;
+mod times;
+
 use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
-    state::{Lang, ToolCall, say},
+    state::{Lang, say},
     words::{
-        Phrases, RestrictionKind, ShortAnswer, after_phrase, after_word, courtesy, day_mentions,
-        is_negated, is_question, keywords, normalize, number, numerals, path, restriction,
-        strip_phrase, to_forget,
+        ShortAnswer, after_word, courtesy, has_any_word, is_question, keywords, normalize, path,
+        strip_phrase, to_forget, wishes,
     },
 };
 use serde_json::{Value, json};
 
-use crate::{
-    calculator::{CalculationError, calculate, plain},
-    tools::place::places,
-};
+pub(crate) use card::{corrected, declined, takes_its_place};
 
-/// The request that a message plainly makes.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Wish {
-    /// Calls of tools, each with its arguments.
-    Calls(Vec<(String, Value)>),
-    /// Nothing that a tool does: this is the answer.
-    Answer(String),
+use files::{LIST, WRITE, depends, named_again, read, written};
+use sums::{bare, expression};
+use times::{TIME, times};
+
+/// What a message plainly asks for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Wish {
+    /// The calls of tools, each with its arguments, in the order of the words.
+    pub(crate) calls: Vec<(String, Value)>,
+    /// What no tool does, and what is not done at all: the answers.
+    pub(crate) told: Vec<String>,
+}
+
+impl Wish {
+    fn call(tool: &str, arguments: Value) -> Self {
+        Self {
+            calls: vec![(tool.to_owned(), arguments)],
+            told: vec![],
+        }
+    }
+
+    fn answer(text: String) -> Self {
+        Self {
+            calls: vec![],
+            told: vec![text],
+        }
+    }
 }
 
 /// Returns what a message plainly asks for, after this one; none if it asks for nothing of the
 /// kind.
 pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
     if let Some(courtesy) = courtesy(message) {
-        let told = courtesy.reply(Lang::current()).to_owned();
-        return Some(Wish::Answer(told));
+        return Some(Wish::answer(courtesy.reply(Lang::current()).to_owned()));
     }
     if let Some(wanted) = instead(message) {
         return wish(wanted, before);
     }
-    several(message).or_else(|| one(message, before))
-}
-
-/// Returns the calls of a message that plainly asks for several things, each of which is read alone.
-fn several(message: &str) -> Option<Wish> {
-    /// The tools that only read: what is written is one wish with all that follows.
-    const READS: [&str; 5] = ["calculate", "list_files", "read_file", "recall", "time"];
-    let breaks = [
-        " and then ",
-        ", then ",
-        ", and ",
-        " and ",
-        "，然后",
-        "，再",
-        "，还有",
-        "，",
-    ];
-    let mut parts = vec![message];
-    for at in breaks {
-        parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
-    }
+    let parts = parts(message);
     if parts.len() < 2 {
-        return None;
+        return one(message, before);
     }
-    let mut calls = vec![];
+    let mut all = Wish::default();
     for part in parts {
-        match one(part, None)? {
-            Wish::Calls(more) if more.iter().all(|(tool, _)| READS.contains(&&**tool)) => {
-                calls.extend(more);
+        let again = named_again(part)
+            .then(|| all.calls.iter().rev().find_map(file))
+            .flatten();
+        let read = match again {
+            Some(path) => Some(Wish::call("read_file", json!({ "path": path }))),
+            None if to_forget(part).is_some() => Some(Wish::answer(say!(
+                "Nothing was forgotten yet: say “{part}” alone.",
+                "还什么都没有忘掉：请单独说“{part}”。"
+            ))),
+            None => one(part, None),
+        };
+        match read {
+            Some(more) => {
+                all.calls.extend(more.calls);
+                all.told.extend(more.told);
             }
-            _ => return None,
+            None if courtesy(part).is_some() || bare(&normalize(part)).is_empty() => {}
+            None => all.told.push(unread(part)),
         }
     }
-    Some(Wish::Calls(calls))
+    Some(all)
 }
 
-/// Returns what is wanted behind what is not: "do not write anything, just tell me the time".
-fn instead(message: &str) -> Option<&str> {
-    const DENIES: [&str; 14] = [
+/// Returns the part of a message that asks to remember something; the first, if several do.
+pub(crate) fn noted(message: &str) -> Option<&str> {
+    let mut parts = parts(message).into_iter();
+    parts.find(|part| to_remember(part).is_some())
+}
+
+/// Returns the file that a call is about.
+fn file((tool, arguments): &(String, Value)) -> Option<String> {
+    let path = arguments.get("path")?.as_str()?;
+    tool.ends_with("_file").then(|| path.to_owned())
+}
+
+fn unread(part: &str) -> String {
+    say!(
+        "I did not understand “{part}”, and did nothing of it.",
+        "没有听懂“{part}”，这一部分什么都没有做。"
+    )
+}
+
+/// Splits a message where another wish begins.
+pub(crate) fn parts(message: &str) -> Vec<&str> {
+    // "About tea, what do you remember?" and "one hundred and two minus 1".
+    let about = strip_phrase(message.trim(), &["about ", "关于"]).and(to_recall(message));
+    if about.is_some() || expression(message).is_some() {
+        return vec![message];
+    }
+    let parts = wishes(message, begins);
+    match parts.as_slice() {
+        [_, _, ..] => parts.into_iter().flat_map(self::parts).collect(),
+        _ => parts,
+    }
+}
+
+/// Returns true if a wish begins here. What is to be written or noted may have words in it that
+/// would be one elsewhere.
+fn begins(before: &str, part: &str) -> bool {
+    const NEXT: [&str; 6] = ["then", "then please", "然后", "再", "接着", "随后"];
+    const WRITES: [&str; 3] = ["write", "save", "create"];
+    const WRITES_ZH: [&str; 4] = ["写入", "写文件", "保存", "创建"];
+    let before = before.trim_end().to_lowercase();
+    let is_next = NEXT.iter().any(|word| before.ends_with(word));
+    let writes = has_any_word(&before, &WRITES) || WRITES_ZH.iter().any(|it| before.contains(it));
+    let notes = parts_note(&before);
+    if named_again(part) {
+        return is_next;
+    }
+    let Some(wish) = one(part, None) else {
+        return false;
+    };
+    let is_note = to_remember(part).is_some();
+    let of_files = wish.calls.iter().any(|call| file(call).is_some()) && path(part).is_some();
+    let refused = wish.calls.is_empty() && strip_phrase(part, WRITE).is_some();
+    if is_note || of_files || refused {
+        return true;
+    }
+    match (writes, notes) {
+        (true, _) => is_next && !wish.calls.is_empty(),
+        (false, true) => asks(part) || cannot(part) && is_any(part, &["remind", "提醒"]),
+        (false, false) => !denies(part),
+    }
+}
+
+/// Returns true if a text asks to remember what follows.
+fn parts_note(before: &str) -> bool {
+    let last = before
+        .rsplit(['.', '。', '!', '！'])
+        .find(|it| !it.trim().is_empty());
+    to_remember(before).is_some() || last.is_some_and(|last| to_remember(last).is_some())
+}
+
+/// Returns true if words ask for an answer.
+fn asks(text: &str) -> bool {
+    const ASKS: [&str; 12] = [
+        "what",
+        "how much",
+        "calculate",
+        "compute",
+        "tell me",
+        "list",
+        "等于",
+        "多少",
+        "几",
+        "什么",
+        "算",
+        "列出",
+    ];
+    is_question(text) || is_any(text, &ASKS)
+}
+
+/// Returns true if words begin by denying what follows: "don't list files".
+fn denies(text: &str) -> bool {
+    const DENIES: [&str; 15] = [
         "please don't",
         "please do not",
         "don't",
         "do not",
         "dont",
+        "never",
         "什么都不要",
         "什么都别",
         "什么也别",
@@ -88,12 +191,52 @@ fn instead(message: &str) -> Option<&str> {
         "先别",
         "别",
     ];
+    let said = normalize(text);
+    let rest = after_word(said.trim(), &DENIES);
+    // 别的文件 are other files.
+    rest.is_some_and(|rest| !rest.starts_with(['的', '人'])) && !said.trim_end().ends_with('?')
+}
+
+/// Returns true if words begin with something that no tool does.
+fn cannot(text: &str) -> bool {
+    const CANNOT: [&str; 24] = [
+        "delete",
+        "remove",
+        "rename",
+        "copy",
+        "move",
+        "append",
+        "add",
+        "send",
+        "email",
+        "remind me",
+        "search",
+        "please delete",
+        "please remove",
+        "please rename",
+        "删除",
+        "删掉",
+        "重命名",
+        "复制",
+        "移动",
+        "追加",
+        "发送",
+        "发给",
+        "提醒我",
+        "搜索",
+    ];
+    after_word(normalize(text).trim(), &CANNOT).is_some()
+}
+
+/// Returns what is wanted behind what is not: "do not write anything, just tell me the time".
+fn instead(message: &str) -> Option<&str> {
     const ONLY: [&str; 11] = [
         "instead", "just", "only", "please", "but", "只要", "只", "就", "直接", "而是", "请",
     ];
     let (denied, wanted) = message.split_once([',', '，', ';', '；'])?;
-    let denied = normalize(denied);
-    after_word(denied.trim(), &DENIES)?;
+    if !denies(denied) {
+        return None;
+    }
     let mut wanted = wanted.trim();
     while let Some(rest) = ONLY.iter().find_map(|word| {
         let head = wanted.get(..word.len())?;
@@ -109,13 +252,15 @@ fn instead(message: &str) -> Option<&str> {
 /// Returns the one thing that a message plainly asks for.
 fn one(message: &str, before: Option<&str>) -> Option<Wish> {
     let text = message.trim();
-    let call = |tool: &str, arguments: Value| Some(Wish::Calls(vec![(tool.to_owned(), arguments)]));
+    let call = |tool: &str, arguments: Value| Some(Wish::call(tool, arguments));
     if let Some(note) = to_remember(text) {
         // The note was stored when the run began; `recall` shows whether it is there.
-        return call("recall", json!({ "query": note }));
+        let mut wish = Wish::call("recall", json!({ "query": note }));
+        wish.told.extend(behind(text, note).map(unread));
+        return Some(wish);
     }
     if let Some(document) = to_quote(text) {
-        return Some(Wish::Answer(say!(
+        return Some(Wish::answer(say!(
             "Nothing was noted: the notebook has what you say yourself, and not what {document} says. \
              Read it, and tell me what to remember.",
             "什么都没有记：记事本里只有您自己说的话，没有{document}里的内容。请先读取它，再告诉我要记住什么。"
@@ -123,7 +268,13 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
     }
     if drops(text) {
         let told = say!("Nothing was done.", "什么都没有做。");
-        return Some(Wish::Answer(told));
+        return Some(Wish::answer(told));
+    }
+    if denies(text) {
+        return Some(Wish::answer(say!(
+            "Nothing was done: “{text}”.",
+            "什么都没有做：“{text}”。"
+        )));
     }
     if let Some(query) = to_forget(text) {
         // The notes are looked up first: the card shows the one that is meant, word by word.
@@ -136,30 +287,30 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
         return call("recall", json!({ "query": query }));
     }
     if let Some((path, said)) = written(text) {
-        if let Some(limit) = depends(&said) {
-            return Some(Wish::Answer(say!(
+        let limit = depends(&said).map(|limit| {
+            say!(
                 "I write nothing on a condition, such as “{limit}”: nothing was written. Say it \
                  without that, or ask first which files there are.",
                 "不能按条件写入，例如“{limit}”：什么都没有写。请去掉条件再说，或者先问有哪些文件。"
-            )));
-        }
-        // What is in quotation marks ends there.
-        let is_open = text.ends_with(&*said);
-        let (said, then) = if is_open {
-            followed(&said)
-        } else {
-            (&*said, None)
+            )
+        });
+        return match limit {
+            Some(told) => Some(Wish::answer(told)),
+            None => call("write_file", json!({ "path": path, "text": said })),
         };
-        let mut calls = vec![(
-            "write_file".to_owned(),
-            json!({ "path": path, "text": said }),
-        )];
-        match then {
-            Some(Wish::Calls(more)) => calls.extend(more),
-            Some(answer) => return Some(answer),
-            None => {}
-        }
-        return Some(Wish::Calls(calls));
+    }
+    if files::writes(text) {
+        return Some(Wish::answer(say!(
+            "Nothing was written: I do not know what shall stand in which file by “{text}”. Say \
+             “write NAME: TEXT”.",
+            "什么都没有写：不知道“{text}”是要把什么写到哪个文件。请说“写入 文件名：内容”。"
+        )));
+    }
+    if cannot(text) {
+        return Some(Wish::answer(say!(
+            "I cannot do “{text}”: nothing of it was done.",
+            "“{text}”我做不了：这一部分什么都没有做。"
+        )));
     }
     // A file that is named beside them is another wish.
     if is_any(text, LIST) && path(text).is_none() {
@@ -169,7 +320,11 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
     if !files.is_empty() {
         let calls = files.into_iter();
         let calls = calls.map(|path| ("read_file".to_owned(), json!({ "path": path })));
-        return Some(Wish::Calls(calls.collect()));
+        let calls = calls.collect();
+        return Some(Wish {
+            calls,
+            told: vec![],
+        });
     }
     if let Some(expression) = expression(text) {
         return call("calculate", json!({ "expression": expression }));
@@ -178,17 +333,41 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
     if let Some(wish) = times(text, follows) {
         return Some(wish);
     }
-    // What the person asks about themselves may be in the notebook.
+    asked_of_notes(text).then(|| Wish::call("recall", json!({ "query": subject(text) })))
+}
+
+/// Returns what stands behind a note, and is neither a part of it nor of asking to remember it.
+fn behind<'t>(text: &'t str, note: &str) -> Option<&'t str> {
+    let at = text.find(note)? + note.len();
+    let (noted, rest) = text.split_at_checked(at)?;
+    let rest = rest.trim_matches(|c: char| !c.is_alphanumeric());
+    let is_part = matches!(rest, "" | "吗" | "好吗" | "可以吗" | "行吗");
+    (!is_part && to_remember(noted) == Some(note)).then_some(rest)
+}
+
+/// Returns true if a person asks about themselves, which may be in the notebook.
+fn asked_of_notes(text: &str) -> bool {
+    const HOW: [&str; 9] = [
+        "how do i",
+        "how can i",
+        "how to",
+        "should i",
+        "shall i",
+        "怎么",
+        "如何",
+        "该不该",
+        "要不要",
+    ];
     let words = format!(" {} ", normalize(text));
     let is_own = [" my ", " i ", " me ", "我"]
         .iter()
         .any(|word| words.contains(word));
     let asks = ["什么", "谁", "哪", "多少"];
     let asks = is_question(text) || asks.iter().any(|word| text.contains(word));
-    if asks && is_own {
-        return call("recall", json!({ "query": subject(text) }));
-    }
-    None
+    let is_how = HOW
+        .iter()
+        .any(|how| words.trim_start().starts_with(how) || !how.is_ascii() && words.contains(how));
+    asks && is_own && !is_how
 }
 
 /// Returns what a question is about, without the words that most notes have: 储物柜号码 of
@@ -216,340 +395,11 @@ fn subject(text: &str) -> String {
     }
 }
 
-/// Returns the arguments of a write as words under its card change them: "no, call it
-/// shopping.md", 内容改成咖啡, "no, call dad"; none if they change nothing.
-pub(crate) fn corrected(call: &ToolCall, words: &str) -> Option<Value> {
-    const NAMES: [&str; 4] = ["call it ", "name it ", "make it ", "叫"];
-    const TEXTS: [&str; 4] = ["change it to ", "change the text to ", "改成", "改为"];
-    if call.name != "write_file" || is_question(words) {
-        return None;
-    }
-    let marks = |c: char| c.is_whitespace() || ".。!！“”\"「」".contains(c);
-    let plain = |said: &str| -> String {
-        let said = said.trim_matches(marks).trim_end_matches('吧');
-        said.strip_suffix(" instead").unwrap_or(said).to_owned()
-    };
-    let named = after_phrase(words, &NAMES).or_else(|| after_phrase(words, &TEXTS));
-    let named = named.map(plain).filter(|it| path(it).as_ref() == Some(it));
-    let (field, said) = match named {
-        Some(file) => ("path", file),
-        None => {
-            if let Some(text) = after_phrase(words, &TEXTS) {
-                ("text", plain(text))
-            } else {
-                let said = plain(wanted_instead(words)?);
-                let file = path(&said).filter(|file| *file == said);
-                (if file.is_some() { "path" } else { "text" }, said)
-            }
-        }
-    };
-    let mut arguments = call.arguments.as_object()?.clone();
-    if said.is_empty() || arguments.get(field)? == said.as_str() {
-        return None;
-    }
-    arguments.insert(field.to_owned(), said.into());
-    Some(Value::Object(arguments))
-}
-
-/// Returns what words under a card want in its place: "no, call dad", 不对，写第二天; none if they only
-/// say why not.
-fn wanted_instead(words: &str) -> Option<&str> {
-    const WRITES: [&str; 22] = [
-        "it should say ",
-        "it should be ",
-        "it should read ",
-        "it should go to ",
-        "i meant ",
-        "i mean ",
-        "write to ",
-        "write into ",
-        "write ",
-        "save it to ",
-        "save to ",
-        "to ",
-        "应该是",
-        "应该写",
-        "我是说",
-        "写到",
-        "写入",
-        "写成",
-        "写进",
-        "存到",
-        "写",
-        "是",
-    ];
-    const WHY: [&str; 26] = [
-        "not", "i", "i'm", "it", "it's", "that", "that's", "this", "because", "too", "we", "you",
-        "don't", "do not", "later", "never", "there", "不", "别", "太", "我", "没", "先", "等",
-        "因为", "这",
-    ];
-    let reason = Phrases::default().decline_reason(words)?.trim();
-    let wanted = strip_phrase(reason, &WRITES).map(str::trim);
-    let is_why = after_word(&normalize(reason), &WHY).is_some();
-    wanted
-        .or_else(|| (!is_why).then_some(reason))
-        .filter(|it| !it.is_empty())
-}
-
 /// Returns true if words only drop what was begun: "never mind, not now".
 pub(crate) fn drops(text: &str) -> bool {
     let first = text.split([',', '，', '.', '。']).next();
     first.and_then(ShortAnswer::of) == Some(ShortAnswer::Cancel)
 }
-
-const LIST: &[&str] = &[
-    "list files",
-    "list the files",
-    "list my files",
-    "what files",
-    "how many files",
-    "多少个文件",
-    "多少文件",
-    "几个文件",
-    "which files",
-    "show files",
-    "show my files",
-    "列出文件",
-    "列出我的文件",
-    "列出所有文件",
-    "有哪些文件",
-    "有什么文件",
-    "查看文件列表",
-];
-const READ: &[&str] = &[
-    "read the file ",
-    "read file ",
-    "read ",
-    "show me what is in ",
-    "show me ",
-    "can you show me what is in ",
-    "could you read ",
-    "what is in ",
-    "what's in ",
-    "tell me what is in ",
-    "tell me what's in ",
-    "open ",
-    "can you open ",
-    "could you open ",
-    "can you read ",
-    "please read ",
-    "please open ",
-    "读取文件",
-    "读取",
-    "打开文件",
-    "打开",
-    "读一下",
-    "看看",
-    "看一下",
-];
-const WRITE: &[&str] = &[
-    "write to ",
-    "write into ",
-    "write the file ",
-    "write ",
-    "save to ",
-    "写入文件",
-    "写文件",
-    "写入",
-    "保存到",
-];
-/// Phrases that ask for the time or the date.
-const TIME: &[&str] = &[
-    "what time",
-    "what is the time",
-    "what's the time",
-    "the time in ",
-    "time in ",
-    "current time",
-    "tell me the time",
-    "what day",
-    "which day",
-    "what date",
-    "the date",
-    "'s date",
-    "几点",
-    "什么时间",
-    "时间",
-    "几号",
-    "星期几",
-    "周几",
-    "什么日期",
-];
-/// The words beside places in a question about the time.
-const TIME_WORDS: &[&str] = &[
-    "what",
-    "time",
-    "is",
-    "it",
-    "the",
-    "in",
-    "at",
-    "now",
-    "right",
-    "current",
-    "currently",
-    "please",
-    "do",
-    "they",
-    "have",
-    "and",
-    "of",
-    "today",
-    "date",
-    "day",
-    "which",
-    "was",
-    "i",
-    "want",
-    "tell",
-    "me",
-    "local",
-    "s",
-    "on",
-    "not",
-    "about",
-    "how",
-    "could",
-    "you",
-    "can",
-    "today's",
-    "there",
-    "tomorrow",
-    "yesterday",
-    "after",
-    "before",
-    "days",
-    "week",
-    "weeks",
-    "hi",
-    "hello",
-    "will",
-    "be",
-];
-const TIME_WORDS_ZH: &[&str] = &[
-    "你好",
-    "您好",
-    "一下",
-    "现在",
-    "几点钟",
-    "几点",
-    "了",
-    "请问",
-    "请",
-    "是",
-    "什么时间",
-    "时间",
-    "今天",
-    "今日",
-    "几月",
-    "几号",
-    "星期几",
-    "周几",
-    "礼拜几",
-    "什么日期",
-    "日期",
-    "什么",
-    "分别",
-    "和",
-    "的",
-    "呢",
-    "那",
-    "在",
-    "当地",
-    "告诉我",
-    "大后天",
-    "后天",
-    "明天",
-    "昨天",
-    "前天",
-    "天以后",
-    "天之后",
-    "天后",
-    "吗",
-];
-/// Words for days, by their distance from today.
-const DAYS: &[(&str, i64)] = &[
-    ("day after tomorrow", 2),
-    ("day before yesterday", -2),
-    ("tomorrow", 1),
-    ("yesterday", -1),
-    ("大后天", 3),
-    ("后天", 2),
-    ("明天", 1),
-    ("昨天", -1),
-    ("前天", -2),
-];
-/// Words of sums, and their signs.
-const OPERATORS: &[(&str, &str)] = &[
-    ("the square root of ", "√"),
-    ("square root of ", "√"),
-    ("根号", "√"),
-    (" percent of ", "% * "),
-    ("% of ", "% * "),
-    (" percent", "%"),
-    ("half of ", "0.5 * "),
-    (" squared", "^2"),
-    (" cubed", "^3"),
-    (" to the power of ", "^"),
-    (" multiplied by ", " * "),
-    (" times ", " * "),
-    (" divided by ", " / "),
-    (" plus ", " + "),
-    (" minus ", " - "),
-    (" mod ", " % "),
-    ("除以", "/"),
-    ("乘以", "*"),
-    ("乘", "*"),
-    ("再加上", "+"),
-    ("再加", "+"),
-    ("再减去", "-"),
-    ("再减", "-"),
-    ("加上", "+"),
-    ("加", "+"),
-    ("减去", "-"),
-    ("减", "-"),
-    ("的平方", "^2"),
-    ("的立方", "^3"),
-];
-/// The words around a sum.
-const AROUND: &[&str] = &[
-    "hi",
-    "hello",
-    "could you",
-    "can you",
-    "please",
-    "tell me",
-    "what is",
-    "what's",
-    "whats",
-    "what",
-    "how much is",
-    "calculate",
-    "compute",
-    "work out",
-    "is",
-    "sorry",
-    "i meant",
-    "no",
-    "thanks",
-    "the result of",
-    "帮我",
-    "请问",
-    "请",
-    "算一下",
-    "算算",
-    "计算",
-    "谢谢",
-    "等于多少",
-    "等于几",
-    "是多少",
-    "得多少",
-    "得几",
-    "多少",
-    "是",
-    "不对",
-    "我是说",
-];
 
 fn is_any(text: &str, phrases: &[&str]) -> bool {
     let text = text.to_lowercase();
@@ -571,305 +421,15 @@ fn named(text: &str) -> Option<(&str, Value)> {
     arguments.is_object().then_some((tool, arguments))
 }
 
-/// Reads a wish to see files.
-fn read(text: &str) -> Vec<String> {
-    const HOLDS: [&str; 8] = [
-        "what's in ",
-        "what is in ",
-        "what does ",
-        "the contents of ",
-        "有什么",
-        "写了什么",
-        "写着什么",
-        "的内容",
-    ];
-    let told = after(text, READ);
-    let lead = ["请告诉我", "告诉我", "请看看", "看看", "说说", "请问"];
-    let text = strip_phrase(text, &lead).unwrap_or(text);
-    let asks = || path(text).filter(|_| is_any(&text.replace('’', "'"), &HOLDS));
-    let Some(rest) = told else {
-        return asks().into_iter().collect();
-    };
-    let mut parts = vec![rest];
-    for at in [" and ", ", ", "、", "和", "，", "以及", "还有"] {
-        parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
-    }
-    let files: Option<Vec<String>> = parts.iter().map(|part| path(part.trim())).collect();
-    match files {
-        Some(files) if files.len() > 1 => files,
-        _ if !rest.contains(char::is_whitespace) => {
-            let whole = asks().unwrap_or_else(|| rest.to_owned());
-            vec![whole]
-        }
-        _ => path(rest).into_iter().collect(),
-    }
-}
-
-/// Returns the words by which a text that is to be written makes that depend on its file.
-fn depends(said: &str) -> Option<&str> {
-    const FILE: [&str; 8] = [
-        "exist",
-        "already",
-        "is there",
-        "is empty",
-        "is new",
-        "存在",
-        "已经有",
-        "还没有",
-    ];
-    let limit = restriction(said).filter(|it| it.kind == RestrictionKind::Condition)?;
-    is_any(limit.words, &FILE).then_some(limit.words)
-}
-
-/// Splits a text that is to be written where another wish follows it: "milk, and then list files".
-fn followed(said: &str) -> (&str, Option<Wish>) {
-    /// After these anything may be wished, and after the others only something about files.
-    const THEN: [&str; 8] = [
-        " and then ",
-        ", then ",
-        "; then ",
-        ". then ",
-        "，然后",
-        "。然后",
-        "，再",
-        "；然后",
-    ];
-    const AND: [&str; 8] = [", and ", " and ", ", ", "; ", ". ", "，", "；", "。"];
-    if said.starts_with(['"', '“', '「']) {
-        return (said, None);
-    }
-    let lower = said.to_ascii_lowercase();
-    let breaks = THEN.iter().chain(&AND).flat_map(|at| {
-        let places = lower.match_indices(at);
-        places.map(|(from, at)| (from, from + at.len(), THEN.contains(&at)))
-    });
-    let mut breaks: Vec<_> = breaks.collect();
-    breaks.sort_unstable();
-    let found = breaks.into_iter().find_map(|(from, to, is_next)| {
-        let rest = said.get(to..)?;
-        let rest = strip_phrase(rest, &["then ", "然后", "再"]).unwrap_or(rest);
-        let then = several(rest).or_else(|| one(rest, None))?;
-        let is_of_file = |(tool, _): &(String, Value)| tool.ends_with("_file");
-        let wanted = match &then {
-            Wish::Calls(calls) => is_next || calls.iter().any(is_of_file),
-            Wish::Answer(_) => false,
-        };
-        wanted.then_some((said.get(..from)?, Some(then)))
-    });
-    found.map_or((said, None), |(text, then)| (text.trim(), then))
-}
-
-/// Reads `write PATH: TEXT`, or what is in quotation marks and a file for it.
-fn written(text: &str) -> Option<(String, String)> {
-    const MARKS: [(char, char); 3] = [('"', '"'), ('“', '”'), ('「', '」')];
-    // The marks at the end belong to what is to be written.
-    if let Some((path, said)) = strip_phrase(text, WRITE).and_then(|rest| {
-        let at = rest.find([':', '：'])?;
-        let (path, said) = rest.split_at(at);
-        let path = path.trim();
-        (!path.is_empty() && !path.contains(char::is_whitespace)).then_some((path, said))
-    }) {
-        let said = said.trim_start_matches([':', '：']).trim();
-        return Some((path.to_owned(), said.to_owned()));
-    }
-    let named = after_phrase(text, &["create a file ", "创建文件"]);
-    if let Some((path, said)) = named.and_then(|rest| {
-        let at = [" with the text ", " with ", "，内容是", "，内容："];
-        at.iter().find_map(|at| rest.split_once(at))
-    }) {
-        return Some((path.trim().to_owned(), said.trim().to_owned()));
-    }
-    let wants = ["save ", "write ", "please save ", "please write ", "把"];
-    strip_phrase(text, &wants)?;
-    let (before, said, after) = MARKS.iter().find_map(|(open, close)| {
-        let (before, rest) = text.split_once(*open)?;
-        let (said, after) = rest.split_once(*close)?;
-        Some((before, said, after))
-    })?;
-    let is_place = |c: char| c.is_whitespace() || "到入在进里".contains(c);
-    let after = after
-        .trim_start_matches(['写', '存', '保'])
-        .trim_start_matches(is_place);
-    let file = path(after).or_else(|| path(before))?;
-    Some((file, said.to_owned()))
-}
-
-/// Returns an expression that can be calculated, or that fails with a division by zero or a result
-/// that is too large.
-fn expression(text: &str) -> Option<String> {
-    // What a person types on a keyboard stays as it is, such as ×.
-    let narrow = |c: char| if c > '\u{ff00}' { plain(c) } else { c };
-    let typed: String = normalize(text).chars().map(narrow).collect();
-    let mut said = format!(" {} ", numerals(&typed));
-    for (word, sign) in OPERATORS {
-        said = said.replace(word, sign);
-    }
-    if let Some((base, rest)) = said.split_once('的')
-        && let Some((by, after)) = number(rest)
-    {
-        // 2的64次方, and 350的12%.
-        let power = after.strip_prefix("次方");
-        said = match power {
-            Some(after) => format!("{base}^{by}{after}"),
-            None => format!("{base}*{rest}"),
-        };
-    }
-    let said = bare(&said);
-    let operates = said.contains(|c: char| "+-*/%^×÷√".contains(c));
-    let counts = said.contains(|c: char| c.is_ascii_digit());
-    match calculate(said) {
-        Ok(_) | Err(CalculationError::DivisionByZero | CalculationError::TooLarge)
-            if operates && counts =>
-        {
-            Some(said.to_owned())
-        }
-        _ => None,
-    }
-}
-
-/// Returns a sum without what stands around it.
-fn bare(text: &str) -> &str {
-    let marks = |c: char| c.is_whitespace() || "?=＝,.!".contains(c);
-    let latin = |c: char| c.is_ascii_alphanumeric();
-    let mut said = text.trim_matches(marks);
-    loop {
-        let before = said;
-        for phrase in AROUND {
-            let is_latin = phrase.ends_with(latin);
-            if let Some(rest) = said.strip_prefix(phrase)
-                && !(is_latin && rest.starts_with(latin))
-            {
-                said = rest.trim_matches(marks);
-            }
-            if let Some(rest) = said.strip_suffix(phrase)
-                && !(is_latin && rest.ends_with(latin))
-            {
-                said = rest.trim_matches(marks);
-            }
-        }
-        if said == before {
-            return said;
-        }
-    }
-}
-
-/// Reads a question about the time or the date, here or elsewhere; one that only names a place may
-/// follow another.
-fn times(text: &str, follows: bool) -> Option<Wish> {
-    let asks = is_any(text, TIME);
-    if is_negated(text, TIME) || is_negated(text, &["tell"]) {
-        return None;
-    }
-    let said = normalize(text);
-    let days = days(&numerals(&said));
-    let named = if days.is_none() {
-        named_days(&said)
-    } else {
-        None
-    };
-    let (day, said) = named.map_or((None, said), |(day, rest)| (Some(day), rest));
-    let (places, rest) = places(&numerals(&said));
-    if !asks && (!follows || places.is_empty()) {
-        return None;
-    }
-    let unknown = unknown(&rest, days.is_some());
-    if !unknown.is_empty() {
-        let told = || {
-            say!(
-                "I do not know “{unknown}”: I can tell the time of cities, countries and zones.",
-                "不知道“{unknown}”：我能说出城市、国家和时区的时间。"
-            )
-        };
-        return asks.then(|| Wish::Answer(told()));
-    }
-    if let Some(place) = places.iter().find(|place| place.zone.is_none()) {
-        let name = &place.name;
-        let told = say!(
-            "There are several zones in {name}, and I cannot tell which one: name a city.",
-            "{name} 有几个时区，不知道是哪一个：请说城市。"
-        );
-        return Some(Wish::Answer(told));
-    }
-    let call = |zone: Option<String>| {
-        let days = days.map(|days| ("days", json!(days)));
-        let zone = zone.map(|zone| ("zone", json!(zone)));
-        let day = day.as_ref().map(|day| ("day", json!(day)));
-        let arguments = days.into_iter().chain(day).chain(zone);
-        let arguments = arguments.map(|(name, value)| (name.to_owned(), value));
-        ("time".to_owned(), Value::Object(arguments.collect()))
-    };
-    let mut calls: Vec<_> = places.into_iter().map(|place| call(place.zone)).collect();
-    if calls.is_empty() {
-        calls.push(call(None));
-    }
-    Some(Wish::Calls(calls))
-}
-
-/// Returns the words with which a text names days, such as "monday next week" and 12月24日, and the
-/// text without them.
-fn named_days(text: &str) -> Option<(String, String)> {
-    let found = day_mentions(text);
-    let first = found.first()?;
-    let last = found.last().filter(|last| last.joined).unwrap_or(first);
-    let (from, to) = (first.range.start, last.range.end);
-    let named = text.get(from..to)?.trim().to_owned();
-    let rest = format!("{} {}", text.get(..from)?, text.get(to..)?);
-    Some((named, rest))
-}
-
-/// Returns the distance of the day that a text names from today.
-fn days(text: &str) -> Option<i64> {
-    let named = DAYS.iter().find(|(word, _)| text.contains(word));
-    let after = |phrase: &str| {
-        let (_, rest) = text.split_once(phrase)?;
-        let (many, rest) = number(rest.trim_start())?;
-        let unit = rest.trim_start();
-        let days = if unit.starts_with("week") { 7 } else { 1 };
-        let named = unit.starts_with("day") || days == 7;
-        named.then(|| many.checked_mul(days)).flatten()
-    };
-    let before = || {
-        let ends = ["天以后", "天之后", "天后"];
-        let (head, _) = ends.iter().find_map(|end| text.split_once(end))?;
-        let digits = head.trim_end_matches(|c: char| c.is_ascii_digit());
-        head.get(digits.len()..)?.parse().ok()
-    };
-    let named = named.map(|(_, days)| *days);
-    named.or_else(|| after("in ")).or_else(before)
-}
-
-/// Returns what of a question about the time is neither a place nor about time.
-fn unknown(text: &str, has_days: bool) -> String {
-    let mut text = text.to_owned();
-    let mut known: Vec<&str> = TIME_WORDS_ZH.to_vec();
-    known.sort_by_key(|word| std::cmp::Reverse(word.len()));
-    for word in known {
-        text = text.replace(word, " ");
-    }
-    let is_part = |c: char| c.is_alphanumeric() || c == '\'';
-    let words = text.split(|c| !is_part(c));
-    let is_known = |word: &&str| {
-        let word = word.trim_end_matches("'s");
-        let counts = word.bytes().all(|b| b.is_ascii_digit());
-        !(word.is_empty() || TIME_WORDS.contains(&word) || has_days && counts)
-    };
-    let words: Vec<&str> = words.filter(is_known).collect();
-    words.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn said(message: &str) -> Option<String> {
-        match wish(message, None)? {
-            Wish::Calls(calls) => {
-                let calls = calls.into_iter();
-                let calls = calls.map(|(tool, arguments)| format!("{tool} {arguments}"));
-                Some(calls.collect::<Vec<_>>().join("; "))
-            }
-            Wish::Answer(text) => Some(text),
-        }
+        let Wish { calls, told } = wish(message, None)?;
+        let calls = calls.into_iter();
+        let calls = calls.map(|(tool, arguments)| format!("{tool} {arguments}"));
+        Some(calls.chain(told).collect::<Vec<_>>().join("; "))
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato_graph::BoxError;
 use fugato_memory::{HybridSearch, IndexEntry, MemoryIndex, Notebook};
-use fugato_state::say;
+use fugato_state::Lang;
 use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,6 +24,17 @@ struct RecallArgs {
     /// Words of what is looked for; left out for everything.
     #[schemars(extend("x-zh" = "要找的内容中的词；不写则列出全部。"))]
     query: String,
+}
+
+/// The result that no note was found, in both languages.
+const NOTHING: [&str; 2] = [
+    "nothing of the kind was to be remembered",
+    "没有要记住的这类内容",
+];
+
+/// Returns true for the result of `recall` that no note was found.
+pub fn is_no_note(result: &str) -> bool {
+    NOTHING.contains(&result)
 }
 
 /// The maximum number of notes in a result.
@@ -73,10 +84,8 @@ impl<S: Sync, U> Tool<S, U> for Recall {
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let notes = self.notes(&query).await.map_err(ToolFailure::internal)?;
         Ok(if notes.is_empty() {
-            ToolOutput::new(say!(
-                "nothing of the kind was to be remembered",
-                "没有要记住的这类内容"
-            ))
+            let [en, zh] = NOTHING;
+            ToolOutput::new(Lang::current().pick(en, zh))
         } else {
             ToolOutput::new(notes.join("\n"))
         })

@@ -175,6 +175,26 @@ const OPENINGS: [&str; 41] = [
     "别忘了",
 ];
 
+/// The polite words before a wish.
+const POLITE: [&str; 16] = [
+    "could you please ",
+    "can you please ",
+    "would you please ",
+    "will you please ",
+    "could you ",
+    "can you ",
+    "would you ",
+    "will you ",
+    "i want you to ",
+    "i would like you to ",
+    "i'd like you to ",
+    "pls ",
+    "你能不能",
+    "能不能",
+    "你能",
+    "能",
+];
+
 /// The words with which a message goes on to something else than the note.
 const ELSE: [&str; 8] = [
     " and remind me",
@@ -218,8 +238,9 @@ const ENDINGS: [&str; 23] = [
 ];
 
 fn wish(sentence: &str) -> Option<&str> {
-    let sentence = sentence.trim_start();
-    if sentence.trim_end().ends_with(['?', '？', '吗', '么']) {
+    let sentence = sentence.trim();
+    let sentence = polite(sentence).unwrap_or(sentence);
+    if sentence.ends_with(['?', '？', '吗', '么']) {
         return None;
     }
     let Some(opening) = opening(sentence, &OPENINGS) else {
@@ -240,6 +261,23 @@ fn wish(sentence: &str) -> Option<&str> {
     // In 记住了 it is the person who remembers.
     let told = !matches!(wish, "" | "了" | "了。" | "了！");
     told.then_some(wish)
+}
+
+/// Returns a wish without the polite words around it: “could you please remember that …?”. “Can you
+/// remember my name?” asks for it, and wishes for nothing.
+fn polite(sentence: &str) -> Option<&str> {
+    let wish = after(sentence, &POLITE)?.trim_start();
+    let marks = |c: char| c.is_whitespace() || "?？".contains(c);
+    let plain = wish.trim_end_matches(marks);
+    let plain = ["好吗", "可以吗", "行吗", "吗"]
+        .iter()
+        .find_map(|end| plain.strip_suffix(end))
+        .unwrap_or(plain);
+    let plain = plain.trim_end_matches([',', '，']);
+    let opening = opening(plain, &OPENINGS)?;
+    let says = opening.ends_with("that ") || opening.ends_with(':') || !opening.is_ascii();
+    let says = says || plain.contains(" is ") || plain.contains(" are ");
+    (says && plain.len() > opening.len()).then_some(plain)
 }
 
 /// Returns the note before a clause that asks to remember it. A wish to be reminded is none.

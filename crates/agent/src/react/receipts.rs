@@ -3,13 +3,20 @@ use fugato_prompt::spoken;
 use fugato_state::Role;
 use fugato_tool::Access;
 
-use crate::{Embeds, React, Toolbox, reply::RunReport};
+use crate::{Embeds, React, Toolbox, reply::RunReport, toolbox::ToolUse};
 
 /// Returns the report of the writes of the present run.
 pub(super) fn report<S: Embeds<React>>(toolbox: &Toolbox<S>, state: &S) -> RunReport {
+    RunReport::of(writes(toolbox, state)).titled(|tool| toolbox.title(tool))
+}
+
+/// Returns the calls of the present run that write.
+pub(super) fn writes<'s, S: Embeds<React>>(
+    toolbox: &'s Toolbox<S>,
+    state: &'s S,
+) -> impl Iterator<Item = &'s ToolUse> {
     let uses = state.part().run.uses.iter();
-    RunReport::of(uses.filter(|used| toolbox.access(&used.name, state) == Some(Access::Write)))
-        .titled(|tool| toolbox.title(tool))
+    uses.filter(|used| toolbox.access(&used.name, state) == Some(Access::Write))
 }
 
 /// Returns the person's last message.

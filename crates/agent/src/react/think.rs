@@ -13,7 +13,7 @@ use fugato_tool::CatalogueDetail;
 
 use super::{
     LoopOptions, Rules, StopReason,
-    receipts::{last_said, report},
+    receipts::{last_said, report, writes},
     view::{flat, manual},
 };
 use crate::{
@@ -147,7 +147,7 @@ impl<S: Embeds<React>> Think<S> {
     }
 
     /// Lets rules decide for the rest of the run. Their words repeat the results of tools, so in a
-    /// run that wrote they are replaced by its report.
+    /// run that wrote its report takes the place of those that are in it.
     fn ruled(
         &self,
         cx: &Context<S>,
@@ -173,7 +173,16 @@ impl<S: Embeds<React>> Think<S> {
         let mut message = self.named(cx, rules(&request, why));
         let report = report(&self.toolbox, state);
         if message.tool_calls.is_empty() && !report.is_empty() && self.manner.speaks {
+            let writes = writes(&self.toolbox, state);
+            let said_besides = writes.fold(message.content, |words, used| {
+                words.replacen(used.for_people(), "", 1)
+            });
+            let lines = said_besides.lines().filter(|line| !line.trim().is_empty());
+            let besides: Vec<&str> = lines.collect();
             message.content = report.lines(said);
+            if !besides.is_empty() {
+                message.content = format!("{}\n\n{}", message.content, besides.join("\n"));
+            }
         }
         if self.manner.speaks {
             show(cx, &message.content);

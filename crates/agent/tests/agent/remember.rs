@@ -44,6 +44,12 @@ fn rct_4_an_explicit_instruction_is_found_in_both_languages() {
         ("请记住：我对花生过敏", "我对花生过敏"),
         ("你好。记住，周五我不在。", "周五我不在。"),
         ("帮我记住我的学号是 17", "我的学号是 17"),
+        (
+            "Could you please remember that my shoe size is 42?",
+            "my shoe size is 42",
+        ),
+        ("I want you to remember that Ada sings", "Ada sings"),
+        ("你能记住我喜欢喝茶吗？", "我喜欢喝茶"),
     ] {
         assert_eq!(to_remember(message), Some(wish), "{message}");
     }
@@ -55,6 +61,8 @@ fn rct_4_what_only_sounds_like_it_is_left_alone() {
         "",
         "Do you remember that evening?",
         "remember when we met",
+        "can you remember my name?",
+        "could you remember that?",
         "Remember that?",
         "记住了",
         "你记住了吗",

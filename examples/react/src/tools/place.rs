@@ -36,8 +36,9 @@ static PLACES: LazyLock<BTreeMap<String, Option<String>>> = LazyLock::new(|| {
         let zone = (zone != "*").then(|| zone.to_owned());
         places.extend(words.map(|name| (key(name), zone.clone())));
     }
+    places.insert(key("Christmas Island"), Some("Indian/Christmas".to_owned()));
     // These are words, or no places on Earth.
-    for word in ["nice", "reading", "", "etc", "rocks"] {
+    for word in ["nice", "reading", "", "etc", "rocks", "christmas"] {
         places.remove(word);
     }
     places

@@ -1,0 +1,136 @@
+//! Sums in words and signs.
+use fugato::words::{normalize, number, numerals};
+
+use crate::calculator::{CalculationError, calculate, plain};
+
+/// Words of sums, and their signs.
+const OPERATORS: &[(&str, &str)] = &[
+    ("the square root of ", "√"),
+    ("square root of ", "√"),
+    ("根号", "√"),
+    (" percent of ", "% * "),
+    ("% of ", "% * "),
+    (" percent", "%"),
+    ("half of ", "0.5 * "),
+    (" squared", "^2"),
+    (" cubed", "^3"),
+    (" to the power of ", "^"),
+    (" multiplied by ", " * "),
+    (" times ", " * "),
+    (" divided by ", " / "),
+    (" plus ", " + "),
+    (" minus ", " - "),
+    (" mod ", " % "),
+    ("除以", "/"),
+    ("乘以", "*"),
+    ("乘", "*"),
+    ("再加上", "+"),
+    ("再加", "+"),
+    ("再减去", "-"),
+    ("再减", "-"),
+    ("加上", "+"),
+    ("加", "+"),
+    ("减去", "-"),
+    ("减", "-"),
+    ("的平方", "^2"),
+    ("的立方", "^3"),
+];
+
+/// The words around a sum.
+const AROUND: &[&str] = &[
+    "hi",
+    "hello",
+    "could you",
+    "can you",
+    "please",
+    "tell me",
+    "what is",
+    "what's",
+    "whats",
+    "what",
+    "how much is",
+    "calculate",
+    "compute",
+    "work out",
+    "is",
+    "sorry",
+    "i meant",
+    "no",
+    "thanks",
+    "the result of",
+    "帮我",
+    "请问",
+    "请",
+    "算一下",
+    "算算",
+    "计算",
+    "谢谢",
+    "等于多少",
+    "等于几",
+    "是多少",
+    "得多少",
+    "得几",
+    "多少",
+    "是",
+    "不对",
+    "我是说",
+];
+
+/// Returns an expression that can be calculated, or that fails with a division by zero or a result
+/// that is too large.
+pub(super) fn expression(text: &str) -> Option<String> {
+    // What a person types on a keyboard stays as it is, such as ×.
+    let narrow = |c: char| if c > '\u{ff00}' { plain(c) } else { c };
+    let typed: String = normalize(text).chars().map(narrow).collect();
+    let mut said = format!(" {} ", numerals(&typed));
+    for (word, sign) in OPERATORS {
+        said = said.replace(word, sign);
+    }
+    if let Some((base, rest)) = said.split_once('的')
+        && let Some((by, after)) = number(rest)
+    {
+        // 2的64次方, and 350的12%.
+        let power = after.strip_prefix("次方");
+        said = match power {
+            Some(after) => format!("{base}^{by}{after}"),
+            None => format!("{base}*{rest}"),
+        };
+    }
+    let said = bare(&said);
+    let operates = said.contains(|c: char| "+-*/%^×÷√".contains(c));
+    let counts = said.contains(|c: char| c.is_ascii_digit());
+    match calculate(said) {
+        Ok(_) | Err(CalculationError::DivisionByZero | CalculationError::TooLarge)
+            if operates && counts =>
+        {
+            Some(said.to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Returns a sum without what stands around it.
+pub(super) fn bare(text: &str) -> &str {
+    let marks = |c: char| c.is_whitespace() || "?=＝,.!".contains(c);
+    let latin = |c: char| c.is_ascii_alphanumeric();
+    let mut said = text.trim_matches(marks);
+    loop {
+        let before = said;
+        for phrase in AROUND {
+            let is_latin = phrase.ends_with(latin);
+            if let Some(rest) = said.strip_prefix(phrase)
+                && !(is_latin && rest.starts_with(latin))
+            {
+                said = rest.trim_matches(marks);
+            }
+            if let Some(rest) = said.strip_suffix(phrase)
+                && !(is_latin && rest.ends_with(latin))
+            {
+                said = rest.trim_matches(marks);
+            }
+        }
+        if said == before {
+            return said;
+        }
+    }
+}
