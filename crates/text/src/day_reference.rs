@@ -94,7 +94,7 @@ const GROUPS: &[(&str, &[u8])] = &[
     ("平日", &[1, 2, 3, 4, 5]),
 ];
 const TO: &[&str] = &[
-    "到", "至", "-", "–", "—", "~", "～", "to", "through", "until",
+    "到", "至", "-", "–", "—", "~", "～", "to", "through", "until", "till", "til",
 ];
 const GLUE: &[&str] = &["", "的", "of", "in", "on", "'s", "of the", "里的"];
 const TARGETS: &[&str] = &[

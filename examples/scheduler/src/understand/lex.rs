@@ -260,6 +260,7 @@ pub(super) struct NoteWords {
     pub(super) polite: Vec<String>,
     pub(super) about_notes: Vec<String>,
     pub(super) about_reminders: Vec<String>,
+    pub(super) about_free: Vec<String>,
     pub(super) asks: Vec<String>,
     pub(super) asks_within: Vec<String>,
     pub(super) manners: Vec<String>,

@@ -2,10 +2,13 @@
 use std::collections::BTreeSet;
 
 use fugato::state::say;
-use fugato::words::{DateDirection, TimeReference, after_word, dates, normalize};
+use fugato::words::{
+    CronSchedule, DateDirection, TimeReference, after_word, dates, has_any_word, normalize,
+};
 use jiff::{
     ToSpan as _,
     civil::{DateTime, Time},
+    tz::TimeZone,
 };
 
 use super::{Facts, Understanding, lex::NOTES};
@@ -20,6 +23,12 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     }
     if let Some(corrected) = corrected(&lower, facts) {
         return Some(corrected);
+    }
+    if let Some(other) = second(shown, facts) {
+        return Some(Understanding::Refusal(say!(
+            "A reminder is one thing at one time, and “{other}” is another, so nothing was kept or removed. Say one reminder after the other.",
+            "一个提醒只有一件事和一个时间，“{other}”是另一个，因此没有记下，也没有删除。请一个一个地说。"
+        )));
     }
     if let Some(listed) = listed(&lower, facts) {
         return Some(listed);
@@ -42,6 +51,37 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
         return Some(kept(Understanding::Note(note.clone()), &note.text));
     }
     reminder(shown, &lower, facts)
+}
+
+/// Returns what follows a reminder in the same words, or what denies one, and is a reminder of its own:
+/// it says the verb again, or another day.
+fn second<'t>(shown: &'t str, facts: &Facts<'_>) -> Option<&'t str> {
+    use super::lex::Kind;
+    const BREAKS: [&str; 11] = [
+        ";", "；", "。", ". ", ",", "，", " and ", "、", "和", "然后", "再",
+    ];
+    let has_day = |words: &str| !fugato::words::day_mentions(&normalize(words)).is_empty();
+    let has_time = |words: &str| {
+        let mut tokens = super::lex::tokens(words, facts).into_iter();
+        tokens.any(|token| matches!(token.kind, Kind::Clock(..) | Kind::Part(_)))
+    };
+    let begins_day = |words: &str| {
+        let words = normalize(words);
+        let words = after_word(&words, &["on"]).unwrap_or(&words).trim_start();
+        let mentions = fugato::words::day_mentions(words);
+        mentions.first().is_some_and(|day| day.range.start == 0)
+    };
+    BREAKS.iter().find_map(|sign| {
+        let mut places = shown.match_indices(sign);
+        places.find_map(|(at, _)| {
+            let (before, part) = (shown.get(..at)?, shown.get(at + sign.len()..)?.trim());
+            let again = has_any_word(part, &NOTES.remind) && (has_day(part) || has_time(part));
+            // "On Monday, 30 November" is one day.
+            let joins = [" and ", "、", "和"].contains(sign) || has_time(before) && has_time(part);
+            let is_another = again || joins && has_day(before) && begins_day(part);
+            (is_another && has_any_word(before, &NOTES.remind)).then_some(part)
+        })
+    })
 }
 
 /// Returns true if a reminder follows a note, or a note a reminder.
@@ -171,6 +211,19 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
             && says(&token.text, &NOTES.about_notes)
     };
     let mut tokens = super::lex::tokens(lower, facts).into_iter();
+    let frees = says(lower, &NOTES.about_free) && asks(lower) && !says(lower, &NOTES.removes);
+    if frees && facts.knows_notes {
+        let free = super::free_times::listed(facts.free_times, facts);
+        return Some(Understanding::Answer(if free.is_empty() {
+            say!("No time is to be kept free.", "没有要空着的时间。")
+        } else {
+            let free = free.join(&say!("; ", "；"));
+            say!(
+                "You want these times kept free: {free}.",
+                "你要求空着的时间：{free}。"
+            )
+        }));
+    }
     if !notes && !reminders || tokens.any(|token| names(&token)) {
         return None;
     }
@@ -180,12 +233,7 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
             "先回答卡片，之后再告诉你备忘和提醒。"
         )));
     }
-    let asks = lower.ends_with(['?', '吗'])
-        || NOTES
-            .asks
-            .iter()
-            .any(|word| lower.starts_with(word.as_str()))
-        || says(lower, &NOTES.asks_within);
+    let asks = asks(lower);
     let wants = content(lower, lower, &NOTES.note).is_some()
         || content(lower, lower, &NOTES.remind).is_some();
     if says(lower, &NOTES.removes) && !wants {
@@ -200,8 +248,13 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     is_list.then(|| Understanding::Answer(list(notes, reminders, facts)))
 }
 
+fn asks(lower: &str) -> bool {
+    let begins = |word: &String| lower.starts_with(word.as_str());
+    lower.ends_with(['?', '吗']) || NOTES.asks.iter().any(begins) || says(lower, &NOTES.asks_within)
+}
+
 fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Understanding {
-    let all = says(lower, &NOTES.everything);
+    let all = has_any_word(lower, &NOTES.everything);
     let known = facts.notes.len();
     let texts = facts
         .notes
@@ -423,11 +476,9 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
         return Some(several());
     }
     let said = format!("{head} {text}");
-    let again = matches!(
-        TimeReference::of(&normalize(&said)),
-        Some(TimeReference::Again(..) | TimeReference::Every(_))
-    );
-    if again {
+    let now = facts.now.and_then(|now| now.to_zoned(TimeZone::UTC).ok());
+    let schedule = now.map(|now| CronSchedule::of(&said, &now));
+    if matches!(schedule, Some(Ok(CronSchedule { once: false, .. }))) {
         return Some(Understanding::Refusal(say!(
             "I remind once, and not again and again, so nothing was kept. Say one day and one time.",
             "我只能提醒一次，不能反复提醒，因此没有记下。请说一个日期和时间。"
@@ -543,7 +594,12 @@ fn what(text: &str, facts: &Facts<'_>) -> String {
             *keep = false;
         }
     };
+    // "Monday's exam" is a thing, and no time.
+    let owns = |at: usize| lower.get(at..).is_some_and(|rest| rest.starts_with("'s "));
     for mention in fugato::words::day_mentions(&lower) {
+        if owns(mention.range.end) {
+            continue;
+        }
         drop(lead(&lower, mention.range.start), mention.range.end);
     }
     for (at, length) in super::wish::times_of(&lower, facts) {

@@ -93,6 +93,11 @@ const ASKED: [&str; 22] = [
     "那怎么办",
 ];
 
+/// Words that take back what was said, and tell nothing else.
+const CORRECTS: [&str; 12] = [
+    "no", "actually", "wait", "oh", "sorry", "hm", "不", "不对", "其实", "等等", "啊", "抱歉",
+];
+
 /// Words that say how much, which change nothing.
 const INTENSITY: [&str; 9] = [
     "a bit ",
@@ -117,8 +122,9 @@ impl Trouble {
             .fold(text, |text, word| text.replace(word, ""));
         let parts = text.split(['.', '!', '?', ',', ';']);
         let parts = parts.map(|part| part.trim().trim_end_matches(['啊', '呢', '呀', '了', ' ']));
+        let parts = parts.map(|part| part.strip_prefix("actually ").unwrap_or(part));
         let mut told = None;
-        for part in parts.filter(|part| !part.is_empty()) {
+        for part in parts.filter(|part| !part.is_empty() && !CORRECTS.contains(part)) {
             let says = |words: &[&str]| {
                 let mut words = words.iter();
                 words.any(|word| word.trim_end_matches('了') == part)

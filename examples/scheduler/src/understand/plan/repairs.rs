@@ -23,6 +23,18 @@ use crate::{
 pub(crate) fn repaired(trouble: Trouble, facts: &Facts<'_>) -> Understanding {
     let mut planner = Planner::new(facts, super::Limits::default());
     let troubled = planner.troubled(trouble);
+    // What was marked as done a moment ago is not.
+    let marked = planner.just_done();
+    if trouble == Trouble::Missed && troubled.is_empty() && !marked.is_empty() {
+        let calls = vec![call(
+            MARK_TASK,
+            json!({ "task_ids": marked, "done": false }),
+        )];
+        return Understanding::Calls {
+            say: String::new(),
+            calls,
+        };
+    }
     if troubled.is_empty() {
         return Understanding::Answer(planner.nothing(trouble));
     }
@@ -40,6 +52,19 @@ pub(crate) fn repaired(trouble: Trouble, facts: &Facts<'_>) -> Understanding {
 type Row = (String, Vec<Call>);
 
 impl Planner<'_> {
+    /// Returns the items that the last change marked as done.
+    fn just_done(&self) -> Vec<u32> {
+        let before = self.facts.previous;
+        let was_done = |id| {
+            before
+                .and_then(|it| it.task(id))
+                .is_none_or(|it| it.marks.done)
+        };
+        let items = self.facts.schedule.tasks.iter();
+        let items = items.filter(|task| task.marks.done && !was_done(task.state_id));
+        items.map(|task| task.state_id).collect()
+    }
+
     /// Says that nothing has to be repaired.
     fn nothing(&self, trouble: Trouble) -> String {
         match trouble {

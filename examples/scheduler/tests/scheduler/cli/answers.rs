@@ -314,6 +314,72 @@ fn an_exception_is_left_where_it_is_and_every_evening_can_be_kept_free() {
 }
 
 #[test]
+fn a_reminder_that_is_two_or_that_repeats_is_not_kept_by_half() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    work.ok(&["say", "remind me tomorrow at 9 to water the plants"]);
+    for (words, quoted) in [
+        (
+            "remind me tomorrow at noon to eat and on Monday at 8 to run",
+            "“on Monday at 8 to run”",
+        ),
+        (
+            "明天中午提醒我吃药，周一八点提醒我跑步",
+            "“周一八点提醒我跑步”",
+        ),
+        (
+            "don't remind me on Friday, remind me on Thursday at 5 to call Bob",
+            "“remind me on Thursday at 5 to call Bob”",
+        ),
+        (
+            "remind me on Monday and Tuesday at 8 to run",
+            "“Tuesday at 8 to run”",
+        ),
+        (
+            "remind me to drink water every day at 10",
+            "again and again",
+        ),
+        ("remind me every Monday at 8 to run", "again and again"),
+        ("每周一八点提醒我跑步", "反复提醒"),
+    ] {
+        let told = work.ok(&["say", words]);
+        assert_contains(&told, quoted);
+        assert_lacks(&told, ["Reminder:", "提醒：", "are removed"]);
+    }
+    let left = work.ok(&["say", "which reminders have I"]);
+    assert_contains(&left, "water the plants");
+    for (words, what) in [
+        (
+            "remind me tomorrow at 9 to buy milk and bread",
+            "Reminder: buy milk and bread,",
+        ),
+        ("明天九点提醒我买牛奶和面包", "提醒：买牛奶和面包，"),
+        (
+            "remind me tomorrow at 9 to prepare for Monday's exam",
+            "Reminder: prepare for",
+        ),
+    ] {
+        assert_contains(&work.ok(&["say", words]), what);
+    }
+    // "Till" names a period as "to" does, and a part of a day alone is excepted.
+    let asked = work.ok(&[
+        "say",
+        "nothing from Monday till Wednesday except Tuesday morning",
+    ]);
+    assert_contains(&asked, ["Mon ", "Wed ", "12:00–20:50 free for later"]);
+    if asked.contains("--card") {
+        work.ok(&["say", &format!("no {}", code(&asked))]);
+    }
+    let asked = work.ok(&["say", "mark Middlemarch, book 1 as done"]);
+    work.ok(&["say", &format!("yes {}", code(&asked))]);
+    let asked = work.ok(&["say", "actually no, I didn't finish it"]);
+    assert_contains(&asked, "“Middlemarch, book 1”: marked as not done");
+    work.ok(&["say", &format!("yes {}", code(&asked))]);
+    assert_contains(&work.ok(&["say", "what can't you do?"]), "plain sentences");
+    assert_contains(&work.ok(&["say", "哪些时间要空着"]), "没有要空着的时间");
+}
+
+#[test]
 fn wishes_about_all_of_a_week_are_read_and_questions_ask_for_nothing() {
     let work = Work::new();
     work.ok(&["--yes"]);
