@@ -39,11 +39,34 @@ pub struct DatedText {
 
 /// Reads the dates of a text. Ambiguous ones stay in the text.
 pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
-    let mut reader = Reader {
-        today,
-        toward,
-        seen: vec![],
-    };
+    let seen = vec![];
+    read(
+        text,
+        Reader {
+            today,
+            toward,
+            is_plan: false,
+            seen,
+        },
+    )
+}
+
+/// Reads the dates of a text for something that is yet to come: 周五, said on a Saturday, is no Friday
+/// before.
+pub(crate) fn planned(text: &str, today: Date) -> DatedText {
+    let (toward, seen) = (DateDirection::Ahead, vec![]);
+    read(
+        text,
+        Reader {
+            today,
+            toward,
+            is_plan: true,
+            seen,
+        },
+    )
+}
+
+fn read(text: &str, mut reader: Reader) -> DatedText {
     // Lower case by ASCII keeps the byte positions.
     let lower = text.to_ascii_lowercase();
     let (mut rest, mut end) = (String::new(), 0);
@@ -134,6 +157,8 @@ fn is_excluded(before: &str) -> bool {
 struct Reader {
     today: Date,
     toward: DateDirection,
+    /// True if nothing that is over can be meant.
+    is_plan: bool,
     /// Each day, and true if it was only the name of a weekday.
     seen: Vec<(Date, bool)>,
 }
@@ -320,8 +345,8 @@ impl Reader {
         let day = match which {
             Some((weeks, _)) => self.of_week(day, weeks)?,
             None => self.named(day).filter(|day| {
-                let is_seen = !self.seen.is_empty();
-                is_seen || self.of_week(day.weekday(), 0) == Some(*day)
+                let is_sure = !self.seen.is_empty() || self.is_plan;
+                is_sure || self.of_week(day.weekday(), 0) == Some(*day)
             })?,
         };
         let named = which.is_none();

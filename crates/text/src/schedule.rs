@@ -6,8 +6,9 @@ use std::ops::Range;
 use jiff::{SignedDuration, Span, Zoned, civil::Date};
 
 use crate::{
-    DateDirection, DayMention, DayReference, Recurrence, Time, TimeReference, dates, day_mentions,
-    is_chinese, number, numerals,
+    DayMention, DayReference, Recurrence, Time, TimeReference,
+    date::planned,
+    day_mentions, is_chinese, number, numerals,
     spelling::respell_days,
     time::leaves_half_open,
     time_reference::{self, UnclearTime},
@@ -94,7 +95,7 @@ impl CronSchedule {
     /// ```
     pub fn moved(&self, due: &Zoned, text: &str, now: &Zoned) -> Result<Self, ScheduleError> {
         let plain = &narrow(&format!("at {}", text.trim())).to_lowercase();
-        let found = dates(plain, now.date(), DateDirection::Ahead);
+        let found = planned(plain, now.date());
         let unclear = || ScheduleError::Unclear(text.to_owned());
         let ahead = |date, time| {
             let then = at(date, time, now).ok_or_else(unclear)?;
@@ -199,7 +200,7 @@ fn named(unclear: &UnclearTime, text: &str) -> ScheduleError {
 
 /// Returns the error for a text without a time of the day.
 fn missing(plain: &str, text: &str, now: &Zoned) -> ScheduleError {
-    let found = dates(plain, now.date(), DateDirection::Ahead);
+    let found = planned(plain, now.date());
     match (TimeReference::repeats(&found.rest), found.dates.as_slice()) {
         (Err(unclear), _) => named(&unclear, text),
         (Ok(false), []) if time_reference::names_day(plain) => ScheduleError::NoHour,
@@ -286,7 +287,7 @@ fn behind_day<'t>(text: &'t str, now: &Zoned) -> Option<&'t str> {
         let Some((head, rest)) = lower.split_at_checked(*end) else {
             return false;
         };
-        let found = dates(head, now.date(), DateDirection::Ahead);
+        let found = planned(head, now.date());
         let alone = matches!(found.rest.trim(), "" | "on" | "on the");
         let ends = !rest.starts_with(|c: char| c.is_ascii_alphanumeric());
         found.dates.len() == 1 && alone && ends
@@ -411,7 +412,7 @@ fn hours(text: &str) -> String {
 /// Returns the schedule of a time on the only date that a text names; `None` if there is no such date
 /// and time.
 fn dated(text: &str, now: &Zoned) -> Option<Result<CronSchedule, ScheduleError>> {
-    let found = dates(text, now.date(), DateDirection::Ahead);
+    let found = planned(text, now.date());
     let [date] = found.dates.as_slice() else {
         return None;
     };

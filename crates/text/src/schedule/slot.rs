@@ -3,7 +3,8 @@ use jiff::Zoned;
 
 use super::{LONGEST, named_part};
 use crate::{
-    DateDirection, dates, number,
+    date::planned,
+    number,
     time_reference::UnclearTime,
     word::{after_word, word_positions},
 };
@@ -90,7 +91,7 @@ fn behind_verb(plain: &str, now: &Zoned) -> Option<UnclearTime> {
 
 /// Returns the words of a part that name no day, and are not said beside one either.
 fn left(part: &str, now: &Zoned) -> Option<UnclearTime> {
-    let rest = dates(part, now.date(), DateDirection::Ahead).rest;
+    let rest = planned(part, now.date()).rest;
     let apart = |c: char| !(c.is_alphanumeric() || c == '\'');
     let mut words = rest.split(apart).filter(|word| !word.is_empty());
     let is_sentence = words
