@@ -21,6 +21,35 @@ pub fn without_code(words: &str) -> (String, Option<String>) {
     }
 }
 
+/// Returns what words under a card decide, true for a yes, and what they say besides: "no K7F2, write
+/// it down". `None` if they decide nothing, or nothing else is in them.
+///
+/// ```
+/// use fugato_text::decided;
+///
+/// assert_eq!(decided("no K7F2, three"), Some((false, "three".into())));
+/// assert_eq!(decided("好的，再卖1个"), Some((true, "再卖1个".into())));
+/// assert_eq!(decided("yes b2c3, and then list files?"), Some((true, "list files?".into())));
+/// assert_eq!([decided("no K7F2"), decided("nothing, really")], [None, None]);
+/// ```
+pub fn decided(words: &str) -> Option<(bool, String)> {
+    let phrases = Phrases::default();
+    let read = |words: &str| {
+        let (said, rest) = words.split_once(REASON_FOLLOWS)?;
+        let rest = rest.trim_matches(|c: char| c.is_whitespace() || REASON_FOLLOWS.contains(&c));
+        let rest = ["and then ", "then ", "and ", "but "]
+            .iter()
+            .find_map(|lead| rest.strip_prefix(lead))
+            .unwrap_or(rest);
+        let agrees = phrases.consent(said)?;
+        (!rest.is_empty()).then(|| (agrees, rest.to_owned()))
+    };
+    read(words).or_else(|| {
+        let (rest, code) = without_code(words);
+        code.and_then(|_| read(&rest))
+    })
+}
+
 /// Returns true for a code: letter, digit, letter, digit.
 fn is_code(word: &str) -> bool {
     let kinds = word.bytes().map(|byte| byte.is_ascii_digit());

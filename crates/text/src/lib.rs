@@ -30,7 +30,7 @@ mod wishes;
 mod word;
 
 pub use amount::{Amount, AmountError};
-pub use answer::{MessageMeaning, PendingWork, Phrases, ShortAnswer, without_code};
+pub use answer::{MessageMeaning, PendingWork, Phrases, ShortAnswer, decided, without_code};
 pub use fugato_state::{Lang, UnknownLang};
 
 pub use calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};

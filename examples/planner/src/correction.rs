@@ -4,7 +4,7 @@ use fugato::{
     cli::Lang,
     memory::ExecutionStatus,
     state::State as _,
-    words::mentioned,
+    words::{decided, mentioned, without_code},
 };
 use serde_json::{Map, Value};
 
@@ -40,6 +40,17 @@ pub fn corrected(session: &Session, words: &str) -> Option<String> {
     let rest = rest.filter_map(|step| said(&step.draft.tool_args, lang));
     let all: Vec<String> = [first].into_iter().chain(rest).collect();
     Some(all.join(lang.pick(" and then ", "，")))
+}
+
+/// Returns what words want without the no to a card before them, "no K7F2, sell 1 ETH", unless the no
+/// is a part of what they change: 不对，是以太坊.
+pub fn wanted(session: &Session, words: &str) -> String {
+    let whole = || without_code(words).0;
+    match decided(words) {
+        Some((false, _)) if corrected(session, &whole()).is_some() => whole(),
+        Some((false, rest)) => rest,
+        _ => words.to_owned(),
+    }
 }
 
 fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {

@@ -1,5 +1,10 @@
 //! The topics and wishes of a message, read by rule in English and in Chinese. The words are in
 //! `words.toml` and `facts.toml`.
+mod limits;
+mod names;
+mod several;
+mod things;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::LazyLock,
@@ -7,9 +12,8 @@ use std::{
 
 use fugato::agent::memory::to_recall;
 use fugato::words::{
-    DayReference, Lang, OrderTerms, RestrictionKind, TimeReference, after_word, clauses, corrected,
-    day_mentions, has_any_word, is_negated, is_question, mentioned, named, normalize, number_after,
-    numerals, respell, restriction,
+    OrderTerms, RestrictionKind, after_word, corrected, has_any_word, is_negated, is_question,
+    is_wanted, normalize, number_after, numerals, restriction,
 };
 use serde::Deserialize;
 
@@ -17,6 +21,17 @@ use crate::{
     exchange::Side,
     facts::{self, Topic},
 };
+
+pub(crate) use several::one_by_one;
+pub use {
+    names::name_after,
+    several::{order_behind, wishes},
+    things::{assets, unknown_thing, untraded},
+};
+
+use limits::{unclear, waits};
+use names::{trader_name, uncertain_name};
+use several::another;
 
 /// A wish of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +92,9 @@ struct Words {
     unread: Vec<String>,
     in_total: Vec<String>,
     tell_too: Vec<String>,
+    counted: Vec<String>,
+    change: Vec<String>,
+    past: Vec<String>,
     all: Vec<String>,
     half: Vec<String>,
     again: Vec<String>,
@@ -108,6 +126,17 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
     if asks && untraded(message, &[]).is_some() {
         topics.insert(Topic::Prices);
     }
+    if asks_of_the_past(message) {
+        topics.remove(&Topic::Prices);
+        topics.insert(Topic::Trades);
+        return topics;
+    }
+    if asks && assets(message) == ["USDT"] {
+        // It is what prices are in, and has none.
+        topics.remove(&Topic::Prices);
+        topics.insert(Topic::Balances);
+        return topics;
+    }
     if asks && !assets(message).is_empty() {
         if says(message, &WORDS.afford) {
             topics.extend([Topic::Balances, Topic::Prices]);
@@ -123,87 +152,35 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
     topics
 }
 
-/// Returns the assets that a message names, in either language, other than those that it excludes:
-/// "ETH, not BTC". A name that is nearly one of theirs is one.
-pub fn assets(message: &str) -> Vec<&'static str> {
-    let known = WORDS.assets.values().flatten().map(String::as_str);
-    let latin: BTreeSet<&str> = known.filter(|name| name.is_ascii()).collect();
-    // "Either" is a word, and no misspelled coin.
-    let message = respell(&apart(&normalize(message)), &latin, |word| word == "either");
-    let mut found = vec![];
-    for (asset, names) in &WORDS.assets {
-        if names_any(&message, names) && !is_excluded(&message, names) {
-            found.push(asset.as_str());
-        }
-    }
-    found
+/// Returns true if a question is about what was done: "what did I pay for BTC?", 我买过吗.
+pub fn asks_of_the_past(message: &str) -> bool {
+    let asks = is_question(message) || says(message, &WORDS.tell);
+    asks && says(message, &WORDS.past)
 }
 
-/// Returns a text with a space between a number and the word behind it: 0.1BTC.
-fn apart(text: &str) -> String {
-    let mut parted = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii_alphabetic() && parted.ends_with(|c: char| c.is_ascii_digit()) {
-            parted.push(' ');
-        }
-        parted.push(c);
-    }
-    parted
+/// Returns true if a message wants an order or a trader changed that is there: "double order 1".
+pub fn changes(message: &str) -> bool {
+    let names_trader = says(message, &Topic::Traders.fact().words);
+    let of_trader = names_trader || says(message, &Topic::Models.fact().words);
+    let named = order_number(message).is_some() || of_trader && !says(message, &WORDS.create);
+    named && !is_question(message) && is_wanted(message, &WORDS.change)
 }
 
-fn names_any(message: &str, names: &[String]) -> bool {
-    mentioned(message, names.iter().map(String::as_str)).is_some()
+/// Returns true if a message denies that something is cancelled: "don't cancel order 1".
+pub fn cancels_not(message: &str) -> bool {
+    is_negated(message, &WORDS.cancel)
 }
 
-/// Returns true if a clause of its own denies these: "not BTC", 不是比特币.
-fn is_excluded(message: &str, names: &[String]) -> bool {
-    let parts = message.split([',', '.', '?']).map(str::trim);
-    let denies = |part: &str| {
-        let not = ["not ", "no ", "不是", "不要", "别"];
-        not.iter().any(|not| part.starts_with(not)) && names_any(part, names)
-    };
-    parts.into_iter().any(denies)
-}
-
-/// Returns what a message names that is not among these assets and symbols: a coin of elsewhere, or
-/// a pair such as `BTC-EUR`.
-pub fn untraded(message: &str, symbols: &[&str]) -> Option<String> {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '/';
-    let plain = normalize(message);
-    let pair = plain.split(|c| !is_part(c)).find_map(|word| {
-        let (base, quote) = word.split_once(['-', '/'])?;
-        let is_coin = |part: &str| {
-            (2..=5).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphabetic())
-        };
-        let named = !assets(base).is_empty() || !assets(quote).is_empty();
-        let symbol = format!("{base}-{quote}").to_uppercase();
-        let known = symbols.contains(&symbol.as_str());
-        (is_coin(base) && is_coin(quote) && named && !known).then_some(symbol)
-    });
-    let traded = |name: &str| {
-        symbols
-            .iter()
-            .any(|it| it.split('-').any(|part| part == name))
-    };
-    let other = WORDS.elsewhere.iter();
-    let mut other = other.filter(|(name, names)| !traded(name) && names_any(&plain, names));
-    pair.or_else(|| other.next().map(|(name, _)| name.clone()))
-}
-
-/// Returns the word of an order in the place of what is to be traded, if it is none: in "buy 5
-/// florins" it is "florins".
-pub fn unknown_thing(message: &str) -> Option<String> {
-    const NOTHING: [&str; 22] = [
-        "of", "at", "for", "please", "now", "units", "unit", "coins", "coin", "some", "market",
-        "thousand", "million", "hundred", "share", "shares", "stocks", "worth", "dollars", "euros",
-        "bucks", "usd",
-    ];
+/// Returns true if the number of an order stands for money that is paid in all: "buy BTC for 6000".
+pub fn pays_in_all(message: &str) -> bool {
     let plain = numerals(&normalize(message));
-    let mut words = plain.split([' ', ',', '?']).filter(|word| !word.is_empty());
-    words.find(|word| word.bytes().all(|b| b.is_ascii_digit() || b == b'.'))?;
-    let word = words.find(|word| !NOTHING.contains(word))?;
-    let is_word = word.len() > 2 && word.bytes().all(|b| b.is_ascii_alphabetic());
-    is_word.then(|| word.to_owned())
+    let is_sum = |rest: &str| {
+        rest.trim_start_matches([' ', '$'])
+            .starts_with(|c: char| c.is_ascii_digit())
+    };
+    [" for ", "花", "用"]
+        .iter()
+        .any(|word| plain.split(word).skip(1).any(is_sum))
 }
 
 /// Returns true if a message asks for something that can be looked up, with or without a question
@@ -317,7 +294,7 @@ pub fn takes_back(message: &str) -> bool {
     let changes = says(message, &WORDS.changes_mind) && side(message).is_none();
     let whole = terms(message, Side::Buy);
     let is_new = whole.quantity.is_some() || is_question(message);
-    !is_new && (changes || trades_not(message))
+    !is_new && (changes || trades_not(message)) || cancels_not(message) && !is_question(message)
 }
 
 /// Returns true if a message is about buying or selling.
@@ -347,198 +324,6 @@ fn names_new_trader(message: &str) -> bool {
     says(message, &Topic::Traders.fact().words) && says(message, &WORDS.create)
 }
 
-/// Returns the name of a trader that a message gives: "named alpha", or the word after "trader".
-fn trader_name(message: &str) -> Option<String> {
-    const NONE: [&str; 10] = [
-        "with", "using", "on", "for", "please", "now", "and", "that", "in", "to",
-    ];
-    named(message).or_else(|| {
-        let lower = message.to_lowercase();
-        let words = Topic::Traders.fact().words.iter();
-        let mut after = words.filter_map(|word| {
-            let at = lower.find(word.as_str())? + word.len();
-            message.get(at..)
-        });
-        let is_name = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_');
-        after.find_map(|rest| {
-            let name: String = rest.trim_start().chars().take_while(is_name).collect();
-            let is_name = name.len() > 1 && !NONE.contains(&name.to_lowercase().as_str());
-            is_name.then_some(name)
-        })
-    })
-}
-
-/// Returns the name that a message gives right after one of these words, such as `momentum` after
-/// "strategy".
-pub fn name_after(message: &str, words: &[&str]) -> Option<String> {
-    const NONE: [&str; 16] = [
-        "the", "a", "an", "and", "with", "on", "for", "of", "please", "is", "named", "called",
-        "my", "to", "in", "any",
-    ];
-    let lower = message.to_lowercase();
-    let mut places = words.iter().flat_map(|word| {
-        let places = lower.match_indices(word);
-        places.filter_map(|(at, word)| {
-            let (before, rest) = (lower.get(..at)?, lower.get(at + word.len()..)?);
-            let letter = |c: char| c.is_ascii_alphanumeric();
-            let begins = !word.starts_with(letter) || !before.ends_with(letter);
-            begins.then(|| rest.trim_start_matches([' ', ':', '：', '是', '用']))
-        })
-    });
-    places.find_map(|rest| {
-        let is_part = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        let name: String = rest.chars().take_while(is_part).collect();
-        (name.len() > 1 && !NONE.contains(&name.as_str())).then_some(name)
-    })
-}
-
-/// Returns a message in which each thing to buy or to sell has its verb: "buy 0.01 BTC and buy 0.5
-/// ETH" for "buy 0.01 BTC and 0.5 ETH".
-fn with_verbs(message: &str) -> String {
-    let verbs = || WORDS.buy.iter().chain(&WORDS.sell);
-    let joined = |at: &str| {
-        let mut parts = message.split(at);
-        let first = parts.next().unwrap_or_default();
-        let verb = verbs().find(|verb| says(first, std::slice::from_ref(verb)))?;
-        let whole = |part: &str| {
-            let begins = part.trim_start().starts_with(|c: char| c.is_numeric());
-            let terms = OrderTerms::of(&numerals(part), Side::Buy.limit());
-            begins && terms.quantity.is_some() && assets(part).len() == 1
-        };
-        let rest: Vec<&str> = parts.collect();
-        let is_list = !rest.is_empty() && rest.iter().all(|part| whole(part) && !trades(part));
-        is_list.then(|| {
-            let rest = rest
-                .iter()
-                .map(|part| format!("{at}{verb} {}", part.trim_start()));
-            format!("{first}{}", rest.collect::<String>())
-        })
-    };
-    let ways = [" and ", "和", "、", ", ", "，"]
-        .into_iter()
-        .find_map(joined);
-    ways.unwrap_or_else(|| message.to_owned())
-}
-
-/// The words between two wishes.
-const BREAKS: [&str; 13] = [
-    "再",
-    "然后",
-    "同时",
-    "和",
-    "、",
-    " and then ",
-    " then ",
-    " and ",
-    ", ",
-    "，",
-    "；",
-    "; ",
-    "。",
-];
-
-/// Returns the wishes of a message, each with the part of it that says so: several if each part is
-/// a whole order, else one.
-pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
-    let message = &with_verbs(message);
-    let order = |part: &str| Some(wish(part)).filter(|it| matches!(it, UserWish::Order(..)));
-    let parts = clauses(message, &BREAKS, order, |_, _, _| false);
-    let parts = parts.into_iter().map(|(_, part)| (wish(&part), part));
-    let parts: Vec<_> = parts.collect();
-    let is_whole = |(wish, part): &(UserWish, String)| match wish {
-        UserWish::Order(_, terms) => {
-            let named = !assets(part).is_empty() || untraded(part, &[]).is_some();
-            terms.quantity.is_some() && !terms.is_unclear && named
-        }
-        _ => false,
-    };
-    let whole = wish(message);
-    let asks = is_question(message)
-        || matches!(
-            whole,
-            UserWish::Later | UserWish::Unclear(_) | UserWish::Several(_) | UserWish::Beyond
-        );
-    if parts.len() > 1 && !asks && parts.iter().all(is_whole) {
-        return parts;
-    }
-    // To buy and to sell is no question: one of the orders is not whole.
-    let part = parts.iter().find(|part| !is_whole(part));
-    let is_lost = parts.len() > 1 && whole == UserWish::Told;
-    if let Some((_, part)) = part.filter(|_| is_lost && !asks && !trades_not(message)) {
-        return vec![(UserWish::Unclear(part.clone()), message.to_owned())];
-    }
-    vec![(whole, message.to_owned())]
-}
-
-/// Returns the answer to a message in which this wish stands beside another.
-pub(crate) fn one_by_one(words: &str, lang: Lang) -> String {
-    lang.pick(
-        format!(
-            "These are several wishes, of which “{words}” is one. Nothing was done, so that none is \
-             lost; say one after the other."
-        ),
-        format!("这里有几件事，其中一件是“{words}”。为了不漏掉，什么都没有做；请一件一件说。"),
-    )
-}
-
-/// The kinds of wishes that do not go together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Order,
-    Cancellation,
-    Trader,
-    Question,
-}
-
-/// Returns the words of a further wish of another kind, or for another trader.
-fn another(message: &str) -> Option<String> {
-    let kind = |part: &str| {
-        let of_orders = says(part, &Topic::Orders.fact().words) || order_number(part).is_some();
-        let of_traders = says(part, &Topic::Traders.fact().words);
-        Some(match () {
-            () if says(part, &WORDS.cancel) && of_orders => Kind::Cancellation,
-            () if of_traders && (says(part, &WORDS.create) || says(part, &WORDS.remove)) => {
-                Kind::Trader
-            }
-            () if trades(part) => Kind::Order,
-            () if says(part, &WORDS.tell_too) => Kind::Question,
-            () => return None,
-        })
-    };
-    let parts = clauses(message, &BREAKS, kind, |before, next, _| before == next);
-    let names = ["named ", "called ", "名叫", "名为", "创建", "新建"];
-    let again = names
-        .iter()
-        .find_map(|word| Some((message.rfind(word)?, message.find(word)?)));
-    let second = again.filter(|(last, first)| last > first && names_new_trader(message));
-    let second = second.and_then(|(last, _)| message.get(last..));
-    parts
-        .into_iter()
-        .nth(1)
-        .map(|(_, part)| part)
-        .or(second.map(str::to_owned))
-}
-
-/// Returns the whole order that stands behind other words: "remember that …, and buy 1 ETH".
-pub fn order_behind(message: &str) -> Option<String> {
-    let order = |part: &str| Some(wish(part)).filter(|it| matches!(it, UserWish::Order(..)));
-    let (_, rest) = message.split_once(|c: char| c.is_whitespace() || ":：，".contains(c))?;
-    let parts = clauses(rest, &BREAKS, order, |_, _, _| false);
-    let begins = |part: &str| {
-        let lower = part.trim().to_lowercase();
-        let mut verbs = WORDS.buy.iter().chain(&WORDS.sell);
-        verbs.any(|verb| lower.starts_with(verb.as_str()) || lower.contains(&format!("，{verb}")))
-            || verbs.any(|verb| lower.contains(&format!(" and {verb}")))
-    };
-    parts.into_iter().find_map(|(wish, part)| match wish {
-        UserWish::Order(_, terms) if terms.quantity.is_some() => {
-            let said = part.split('，').next_back().unwrap_or(&part);
-            (begins(said) || begins(&part)).then(|| said.to_owned())
-        }
-        _ => None,
-    })
-}
-
 /// Returns the wish of a message.
 pub fn wish(message: &str) -> UserWish {
     let number = order_number(message);
@@ -546,6 +331,9 @@ pub fn wish(message: &str) -> UserWish {
     let means_order = names_order || means_all_orders(message) && side(message).is_none();
     let names_trader = says(message, &Topic::Traders.fact().words);
     let asked = is_question(message);
+    if changes(message) && side(message).is_none() {
+        return UserWish::Beyond;
+    }
     let (wish, verbs, is_asked) = if says(message, &WORDS.cancel) && means_order {
         let number = number.filter(|number| is_only_one(message, *number));
         (UserWish::Cancellation(number), &WORDS.cancel, asked)
@@ -569,7 +357,10 @@ pub fn wish(message: &str) -> UserWish {
             Side::Buy => &WORDS.buy,
             Side::Sell => &WORDS.sell,
         };
-        (UserWish::Order(side, terms(message, side)), verbs, asked)
+        let terms = terms(message, side);
+        let asks_much =
+            terms.quantity.is_none() && has_any_word(message, &["多少", "how much", "how many"]);
+        (UserWish::Order(side, terms), verbs, asked || asks_much)
     };
     let limit = restriction(message);
     let excepted = limit.filter(|it| it.kind == RestrictionKind::Exception);
@@ -595,6 +386,11 @@ pub fn wish(message: &str) -> UserWish {
     if let Some(words) = another(message) {
         return UserWish::Several(words);
     }
+    if matches!(wish, UserWish::Trader(_))
+        && let Some(words) = uncertain_name(message)
+    {
+        return UserWish::Unclear(words);
+    }
     if limit.is_some() || is_order && waits(message) {
         return UserWish::Later;
     }
@@ -618,172 +414,6 @@ fn is_only_one(message: &str, number: i64) -> bool {
         joined.is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit()))
     };
     !behind.any(goes_on)
-}
-
-/// Returns true if an order is to wait: for a time, or for the market.
-fn waits(message: &str) -> bool {
-    let plain = numerals(&message.to_lowercase());
-    let days = day_mentions(&plain).into_iter();
-    let mut days = days.filter(|day| day.days != DayReference::FromToday(0));
-    // 买一点 is a little, and no time of the day.
-    let a_little = plain
-        .split(['1', '一'])
-        .zip(plain.split(['1', '一']).skip(1));
-    let mut a_little = a_little.filter(|(before, after)| {
-        before.ends_with(['买', '卖', '来', '入', '出', '有']) && after.starts_with('点')
-    });
-    let little = a_little.next().is_some() && !plain.contains("点钟");
-    let clock = || !little && TimeReference::of(&plain).is_some() && names_time(&plain);
-    says(message, &WORDS.later) || days.next().is_some() || clock()
-}
-
-/// Returns true if a number has a word beside it that makes it a time: "at 15" may be a price.
-fn names_time(plain: &str) -> bool {
-    const UNITS: [&str; 17] = [
-        "am", "pm", "a.m.", "p.m.", "o'clock", "minute", "hour", "second", "morning", "noon",
-        "midnight", "evening", "点", "分钟", "小时", "早", "晚",
-    ];
-    let mut words = plain.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '\''));
-    let unit = |word: &str| {
-        let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
-        let word = word.trim_end_matches('s');
-        UNITS.contains(&word)
-    };
-    let is_clock = plain.as_bytes().windows(3);
-    let mut is_clock = is_clock.filter(|it| {
-        it.first().is_some_and(u8::is_ascii_digit)
-            && it.get(1) == Some(&b':')
-            && it.get(2).is_some_and(u8::is_ascii_digit)
-    });
-    words.any(unit)
-        || UNITS
-            .iter()
-            .any(|unit| !unit.is_ascii() && plain.contains(unit))
-        || is_clock.next().is_some()
-}
-
-/// Returns the words of an order that say for whom or with which means it is placed: this desk
-/// places every order for the person, and would lose them.
-fn unclear(message: &str) -> Option<String> {
-    const BEFORE: [&str; 16] = [
-        "for", "with", "using", "via", "through", "on", "in", "from", "into", "to", "by", "under",
-        "as", "per", "every", "each",
-    ];
-    let is_part = |c: char| c.is_alphanumeric() || "-_'’.".contains(c);
-    let plain = message.to_lowercase();
-    let mut words: Vec<(usize, &str)> = vec![];
-    let mut end = 0;
-    for part in plain.split(|c: char| !is_part(c)) {
-        let at = plain
-            .get(end..)
-            .and_then(|rest| rest.find(part))
-            .unwrap_or(0)
-            + end;
-        end = at + part.len();
-        if !part.is_empty() {
-            words.push((at, part));
-        }
-    }
-    let known = |word: &str| {
-        let word = word.trim_matches(['.', '\'']);
-        WORDS.around_order.iter().any(|known| known == word)
-            || word.contains(|c: char| c.is_ascii_digit())
-            || !word.is_ascii()
-            || !assets(word).is_empty()
-    };
-    let mut at = 0;
-    while let Some((from, word)) = words.get(at) {
-        at += 1;
-        if !BEFORE.contains(word) {
-            continue;
-        }
-        let object = words.iter().skip(at).take_while(|(place, word)| {
-            let between = plain.get(*from..*place).unwrap_or_default();
-            !BEFORE.contains(word)
-                && *word != "at"
-                && !between.contains([',', '，', ';', ':', '。'])
-        });
-        let object: Vec<_> = object.collect();
-        let numbers = numerals(
-            &object
-                .iter()
-                .map(|(_, word)| *word)
-                .collect::<Vec<_>>()
-                .join(" "),
-        );
-        if object.is_empty() || numbers.split(' ').all(known) {
-            continue;
-        }
-        // A price, or what is traded, is read; what stands before either is not.
-        if numbers
-            .split(' ')
-            .any(|word| !WORDS.around_order.iter().any(|known| known == word) && known(word))
-        {
-            continue;
-        }
-        let (last, word) = object.last()?;
-        return message.get(*from..last + word.len()).map(str::to_owned);
-    }
-    ordered(&words)
-        .and_then(|(from, end)| message.get(from..end).map(str::to_owned))
-        .or_else(|| addressed(message))
-}
-
-/// Returns the place of the words that have somebody else place an order: "let alpha buy", "alpha
-/// should buy".
-fn ordered(words: &[(usize, &str)]) -> Option<(usize, usize)> {
-    const ASKS: [&str; 5] = ["let", "have", "make", "ask", "tell"];
-    const SHALL: [&str; 5] = ["should", "shall", "must", "will", "to"];
-    const PERSON: [&str; 8] = ["i", "we", "you", "us", "me", "please", "it", "order"];
-    let trades = |word: &&str| {
-        WORDS
-            .buy
-            .iter()
-            .chain(&WORDS.sell)
-            .any(|verb| verb == *word)
-    };
-    let verb = words.iter().position(|(_, word)| trades(word))?;
-    let before = words.get(..verb)?;
-    let before = match before {
-        [before @ .., (_, "to")] => before,
-        _ => before,
-    };
-    let is_named = |word: &str| !PERSON.contains(&word) && !SHALL.contains(&word);
-    let (from, (end, word)) = match before {
-        [.., (from, asks), (_, _), (end, name)] if ASKS.contains(asks) && is_named(name) => {
-            (from, (end, name))
-        }
-        [.., (from, asks), (end, name)] if ASKS.contains(asks) && is_named(name) => {
-            (from, (end, name))
-        }
-        [.., (from, name), (end, shall)] if SHALL.contains(shall) && is_named(name) => {
-            (from, (end, shall))
-        }
-        _ => return None,
-    };
-    Some((*from, end + word.len()))
-}
-
-/// Returns the words between 给 or 用 and the verb of an order, if they name anybody or anything but
-/// the person and an amount.
-fn addressed(message: &str) -> Option<String> {
-    const BEFORE: [&str; 9] = ["给", "替", "帮", "用", "让", "为", "通过", "叫", "按照"];
-    let verb = message.find(['买', '卖'])?;
-    let (from, word) = BEFORE.iter().find_map(|word| {
-        let at = message.get(..verb)?.find(word)?;
-        Some((at, *word))
-    })?;
-    let named = message.get(from + word.len()..verb)?;
-    let mut rest = numerals(&named.to_lowercase());
-    let own = WORDS.around_order.iter().filter(|word| !word.is_ascii());
-    let assets = WORDS.assets.values().flatten();
-    let mut own: Vec<&String> = own.chain(assets).collect();
-    own.sort_by_key(|word| std::cmp::Reverse(word.len()));
-    for word in own {
-        rest = rest.replace(word.as_str(), " ");
-    }
-    let is_named = rest.contains(|c: char| c.is_alphabetic()) && !named.contains(['，', '。', ',']);
-    is_named.then(|| format!("{word}{}", named.trim()))
 }
 
 /// Returns the number of an order: the only one directly after a word for an order or for a number,

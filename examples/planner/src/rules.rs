@@ -27,8 +27,10 @@ pub struct PlannerRules;
 
 impl PlanRules<Session> for PlannerRules {
     fn decide(&self, session: &Session, asking: PlannerQuestion) -> Option<Value> {
-        let mut ended = session.work.steps.iter().map(|step| step.status);
-        let failed = ended.any(|status| status == StepStatus::Failed);
+        let mut ended = session.work.steps.iter();
+        // A no is about one order, and the others of the request are asked about.
+        let failed =
+            ended.any(|step| step.status == StepStatus::Failed && !is_declined(&step.error));
         let is_over = failed || session.work.pending().is_none();
         Some(match asking {
             PlannerQuestion::Plan => json!({ "steps": plan(session) }),
@@ -97,6 +99,9 @@ pub(crate) fn read_out(session: &Session, message: &str) -> Option<String> {
 /// Returns what an order that a question names would come to.
 fn quoted(session: &Session, message: &str, lang: Lang) -> Option<String> {
     let side = intent::asked_side(message).filter(|_| !intent::trades_not(message))?;
+    if intent::asks_of_the_past(message) {
+        return None;
+    }
     let symbol = traded(message, &symbols(session))?;
     let quantity = intent::terms(message, side).quantity?;
     terms::quote(session, &symbol, side, quantity, lang)
@@ -221,6 +226,13 @@ fn obstacle(session: &Session) -> Option<String> {
             )
             .to_owned(),
         ),
+        UserWish::Beyond if intent::changes(goal) => Some(lang.pick(
+            format!(
+                "I cannot change an order or a trader that is there, so nothing was done (“{goal}”). \
+                 Cancel or delete it, and make another."
+            ),
+            format!("不能修改已有的订单或交易员，所以什么都没有做（“{goal}”）。请先撤单或删除，再重新下单或创建。"),
+        )),
         UserWish::Beyond => Some(
             lang.pick(
                 "I cannot do that here, and did nothing. This desk only places and cancels orders \
@@ -413,6 +425,14 @@ fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Argumen
             format!("交易哪一个？现在有：{traded}"),
         );
     };
+    // "Buy BTC for 6000" names money, and no price of one.
+    let mut said = said;
+    let money = said
+        .price
+        .filter(|_| said.quantity.is_none() && intent::pays_in_all(part));
+    if money.is_some() {
+        said.price = None;
+    }
     let replies = replies(session, &["symbol", "quantity", "figures"]).into_iter();
     let read = replies.map(|reply| intent::terms(reply, side));
     let said = read.fold(said, OrderTerms::then);
@@ -429,6 +449,9 @@ fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Argumen
         .quantity
         .or_else(|| holding(session, part, side, &symbol))
     else {
+        if let Some(money) = money {
+            return by_quantity(session, &symbol, side, money);
+        }
         let en = format!("How much {symbol} shall I {verb}?");
         return ask(session, "quantity", en, format!("{symbol} 的数量是多少？"));
     };

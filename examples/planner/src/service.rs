@@ -16,7 +16,7 @@ use fugato::{
     memory::{DialogueTurn, ExecutionUpdate, HistoryUpdate, PersonLayers, Speaker, WorldSnapshot},
     state::{InvalidThreadId, Millis, Role, State as _, say},
     store::ThreadStore,
-    words::{MessageMeaning, PendingWork, Phrases, ShortAnswer, is_question},
+    words::{MessageMeaning, PendingWork, Phrases, ShortAnswer, decided, is_question},
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -320,17 +320,29 @@ impl Agent for Planner {
             BadInput::new(say!("the session cannot be read", "读不到这个会话")).because(error)
         };
         let open = self.runner.interrupts(thread).await.map_err(unread)?;
-        let (text, name) = (words.text.trim(), thread.as_str());
+        let name = thread.as_str();
         let Some(asked) = open.first() else {
             return Ok(MessageIntent::Request);
         };
+        let is_approval = asked.question.digest.is_some();
+        if is_approval
+            && let Some((true, rest)) = decided(&words.text)
+            && is_new(&rest)
+        {
+            let waits = still_waits();
+            return Ok(MessageIntent::Told(say!(
+                "Nothing was done yet: agree to the card alone, and say “{rest}” after it. {waits}",
+                "还什么都没有做：请先单独回答卡片，再说“{rest}”。{waits}"
+            )));
+        }
         let session = self.runner.state(thread).await.map_err(unread)?;
         let session = session.unwrap_or_default();
+        let text = correction::wanted(&session, &words.text);
+        let text = text.trim();
         if command::only_tells(text) || intent::asks_status(text) {
             let told = command::told(&session, name, text);
             return Ok(MessageIntent::Told(told));
         }
-        let is_approval = asked.question.digest.is_some();
         if !is_approval && intent::greets(text) && !intent::asks_about(text) {
             let told = answer::small_talk(text, Lang::of(text));
             return Ok(MessageIntent::Told(format!(

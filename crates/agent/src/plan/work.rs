@@ -6,7 +6,10 @@ use fugato_memory::{
 use fugato_state::{Lang, Message, Millis, Plan, PlanStep, State, say};
 use serde::{Deserialize, Serialize};
 
-use crate::decision::{CorrectionState, ModelFailure};
+use crate::{
+    decision::{CorrectionState, ModelFailure},
+    toolbox::is_declined,
+};
 
 use super::{
     MOST_ITERATIONS,
@@ -278,7 +281,9 @@ impl PlanProgress {
     fn expire(&mut self) {
         let refused = self.lang().scope(refused);
         let steps = self.steps.iter_mut();
-        let failed = steps.filter(|step| step.status == StepStatus::Failed);
+        // That a person did not agree stays true.
+        let failed =
+            steps.filter(|step| step.status == StepStatus::Failed && !is_declined(&step.error));
         for step in failed {
             step.error.clone_from(&refused);
             step.output_summary.clear();

@@ -53,7 +53,8 @@ impl Node<Session> for Understand {
 /// Returns the text that a wish which waited for an answer is left for another one; none if none
 /// waited, or the message is about the same wish.
 fn left(session: &Session, course: Course) -> Option<String> {
-    let text = session.message.text.trim();
+    let text = correction::wanted(session, &session.message.text);
+    let text = text.trim();
     let is_other = course == Course::Work && correction::corrected(session, text).is_none();
     session
         .work
@@ -78,7 +79,8 @@ fn left(session: &Session, course: Course) -> Option<String> {
 }
 
 fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<SessionUpdate>) {
-    let text = session.message.text.trim();
+    let text = correction::wanted(session, &session.message.text);
+    let text = text.trim();
     let lang = Lang::of(text);
     let reply = |text: &str| SessionUpdate::Replied {
         text: text.to_owned(),
@@ -158,6 +160,20 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
     }
 }
 
+/// Returns true if a note says something else besides what is to be forgotten: a wish names one of
+/// the parts of "I like tea, and that my boss is Ann".
+fn says_more(note: &str, wish: &str) -> bool {
+    let note = note.to_lowercase();
+    let wish = wish.to_lowercase();
+    let mut parts = vec![&*note];
+    for at in [" and that ", ", and ", " and ", ", ", "; ", "，", "；"] {
+        parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
+    }
+    let holds = |part: &&&str| part.contains(wish.as_str());
+    let named = parts.iter().filter(holds).count();
+    named > 0 && named < parts.len()
+}
+
 /// Returns the changes that forget what a person asks to be forgotten, and the reply.
 fn forgotten(
     session: &Session,
@@ -170,6 +186,17 @@ fn forgotten(
         |text: &str| plain(text).contains(&plain(wish)) || plain(wish).contains(&plain(text));
     let task = &session.person.task;
     let facts = task.facts.iter().filter(|fact| is_meant(fact)).cloned();
+    if let Some(note) = task
+        .facts
+        .iter()
+        .find(|fact| is_meant(fact) && says_more(fact, wish))
+    {
+        let told = lang.pick(
+            format!("The note “{note}” says more than that, so nothing was forgotten. Say “forget” with all of it."),
+            format!("“{note}”这一条里还有别的内容，所以什么都没有忘。请说“忘掉”和整条内容。"),
+        );
+        return (vec![], told);
+    }
     let withdrawn: Vec<String> = facts.collect();
     let wishes = session.person.preferences.iter();
     let wishes = wishes.filter(|(name, text)| is_meant(name) || is_meant(text));

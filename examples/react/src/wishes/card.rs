@@ -2,7 +2,7 @@
 use fugato::{
     state::ToolCall,
     words::{
-        Phrases, ShortAnswer, after_phrase, after_word, is_question, normalize, path, strip_phrase,
+        ShortAnswer, after_phrase, after_word, decided, is_question, normalize, path, strip_phrase,
         wishes, without_code,
     },
 };
@@ -35,13 +35,8 @@ pub(crate) fn corrected(call: &ToolCall, words: &str) -> Option<Value> {
 
 /// Returns what follows a no to a card, with its code or without: "no K7F2, three".
 pub(crate) fn declined(words: &str) -> Option<String> {
-    let phrases = Phrases::default();
-    if let Some(reason) = phrases.decline_reason(words) {
-        return Some(reason.to_owned());
-    }
-    let (rest, code) = without_code(words);
-    code?;
-    phrases.decline_reason(&rest).map(str::to_owned)
+    let (agrees, rest) = decided(words)?;
+    (!agrees).then_some(rest)
 }
 
 /// Returns true if words decline a card, and wish for something else: "no, list files".

@@ -1,0 +1,86 @@
+//! Names that messages give.
+use fugato::words::{has_any_word, named};
+
+use super::WORDS;
+use crate::facts::Topic;
+
+/// Returns the name of a trader that a message gives: "named alpha", or the word after "trader".
+pub(super) fn trader_name(message: &str) -> Option<String> {
+    const NONE: [&str; 10] = [
+        "with", "using", "on", "for", "please", "now", "and", "that", "in", "to",
+    ];
+    named(message).or_else(|| {
+        let lower = message.to_lowercase();
+        let words = Topic::Traders.fact().words.iter();
+        let mut after = words.filter_map(|word| {
+            let at = lower.find(word.as_str())? + word.len();
+            message.get(at..)
+        });
+        let is_name = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_');
+        after.find_map(|rest| {
+            let name: String = rest.trim_start().chars().take_while(is_name).collect();
+            let is_name = name.len() > 1 && !NONE.contains(&name.to_lowercase().as_str());
+            is_name.then_some(name)
+        })
+    })
+}
+
+/// Returns the words that name a trader in more than one word, or count traders instead: "Ada
+/// Lovelace", 两个.
+pub(super) fn uncertain_name(message: &str) -> Option<String> {
+    const NEXT: [&str; 16] = [
+        "with", "using", "on", "for", "please", "now", "and", "that", "in", "to", "at", "by",
+        "strategy", "model", "exchange", "via",
+    ];
+    let lower = message.to_lowercase();
+    let counted = WORDS.counted.iter().find(|word| {
+        let counts = |one: &str| has_any_word(one, &[word.as_str()]);
+        let mut names = WORDS.create.iter();
+        counts(&lower) && names.any(|verb| lower.contains(verb.as_str()))
+    });
+    if let Some(word) = counted {
+        return Some(word.clone());
+    }
+    let name = named(message)?;
+    let at = message.find(name.as_str())?;
+    let (before, rest) = (message.get(..at)?, message.get(at..)?);
+    let quoted = before.chars().next_back().and_then(|open| match open {
+        '"' => rest.split_once('"'),
+        '“' => rest.split_once('”'),
+        _ => None,
+    });
+    if let Some((whole, _)) = quoted {
+        return (whole != name).then(|| whole.to_owned());
+    }
+    let behind = rest.get(name.len()..)?.strip_prefix(' ')?;
+    let next: String = behind
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect();
+    let is_part = !next.is_empty() && !NEXT.contains(&next.to_lowercase().as_str());
+    is_part.then(|| format!("{name} {next}"))
+}
+
+/// Returns the name that a message gives right after one of these words, such as `momentum` after
+/// "strategy".
+pub fn name_after(message: &str, words: &[&str]) -> Option<String> {
+    const NONE: [&str; 16] = [
+        "the", "a", "an", "and", "with", "on", "for", "of", "please", "is", "named", "called",
+        "my", "to", "in", "any",
+    ];
+    let lower = message.to_lowercase();
+    let mut places = words.iter().flat_map(|word| {
+        let places = lower.match_indices(word);
+        places.filter_map(|(at, word)| {
+            let (before, rest) = (lower.get(..at)?, lower.get(at + word.len()..)?);
+            let letter = |c: char| c.is_ascii_alphanumeric();
+            let begins = !word.starts_with(letter) || !before.ends_with(letter);
+            begins.then(|| rest.trim_start_matches([' ', ':', '：', '是', '用']))
+        })
+    });
+    places.find_map(|rest| {
+        let is_part = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let name: String = rest.chars().take_while(is_part).collect();
+        (name.len() > 1 && !NONE.contains(&name.as_str())).then_some(name)
+    })
+}
