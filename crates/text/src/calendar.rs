@@ -6,6 +6,28 @@ use crate::word::after_word;
 /// The words for a week before the character of one of its days: 周一, 星期一.
 pub const WEEK_SIGNS: [&str; 3] = ["周", "星期", "礼拜"];
 
+/// The parts of a day. Of words with the same beginning the longest comes first.
+pub(crate) const DAY_PARTS: [&str; 18] = [
+    "mornings",
+    "morning",
+    "noon",
+    "afternoons",
+    "afternoon",
+    "evenings",
+    "evening",
+    "night",
+    "早上",
+    "上午",
+    "中午",
+    "下午",
+    "傍晚",
+    "晚上",
+    "清晨",
+    "凌晨",
+    "夜里",
+    "整天",
+];
+
 /// Names of days, with their distance from today. Of words with the same beginning the longest
 /// comes first.
 const NEAR: [(&str, i64); 22] = [

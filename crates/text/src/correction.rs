@@ -2,6 +2,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use crate::{
+    calendar::DAY_PARTS,
     day_reference::{DayReference, day_mentions},
     number::is_digit,
     time::clock_time,
@@ -83,22 +84,6 @@ const AROUND: [&str; 36] = [
     "请",
     "的",
     "号",
-];
-const PARTS: [&str; 14] = [
-    "morning",
-    "noon",
-    "afternoon",
-    "evening",
-    "night",
-    "早上",
-    "上午",
-    "中午",
-    "下午",
-    "傍晚",
-    "晚上",
-    "清晨",
-    "凌晨",
-    "夜里",
 ];
 const PAUSES: [char; 6] = [',', '，', '、', '…', '—', '–'];
 const STOPS: [char; 10] = ['.', '。', ';', '；', '!', '！', '?', '？', '\n', '~'];
@@ -271,7 +256,7 @@ fn mentions(text: &str) -> Vec<Mention> {
             is_hour.then(|| here.get(digits..)).flatten()
         };
         let clock = clock_time(here).map(|(_, rest)| rest).or_else(at_hour);
-        let part = || Some((Kind::Part, after_word(here, &PARTS)?));
+        let part = || Some((Kind::Part, after_word(here, &DAY_PARTS)?));
         if let Some((kind, rest)) = clock.map(|rest| (Kind::Clock, rest)).or_else(part) {
             end = text.len() - rest.len();
             found.push((kind, at..end));

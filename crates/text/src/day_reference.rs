@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use jiff::civil::Weekday;
 
 use crate::{
-    calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign},
+    calendar::{DAY_PARTS, WEEK_SIGNS, month, near_day, weekday, weekday_sign},
     number::{digit, number as any_number},
     word::{after_word, before_word},
 };
@@ -271,7 +271,7 @@ fn is_excluded(before: &str, after: &str) -> bool {
         return true;
     }
     let tail_words = tail.trim_start_matches("'s").trim();
-    let tail_words = PARTS
+    let tail_words = DAY_PARTS
         .iter()
         .find_map(|part| tail_words.strip_prefix(part))
         .unwrap_or(tail_words);
@@ -313,26 +313,6 @@ fn is_excluded(before: &str, after: &str) -> bool {
         .iter()
         .any(|word| after_word(tail_words, &[word]).is_some())
 }
-
-/// The parts of a day that can lie between a day and what is said of it.
-const PARTS: [&str; 16] = [
-    "morning",
-    "afternoon",
-    "evening",
-    "night",
-    "noon",
-    "mornings",
-    "afternoons",
-    "evenings",
-    "早上",
-    "上午",
-    "中午",
-    "下午",
-    "傍晚",
-    "晚上",
-    "夜里",
-    "整天",
-];
 
 /// Returns true if a text has a word, which in Latin letters begins and ends there.
 fn has_start(text: &str, word: &str) -> bool {
