@@ -29,6 +29,39 @@ pub struct Report {
     judges: bool,
 }
 
+/// The differences between engines that their figures come from: the other engine, the workloads, and
+/// what each does there that the other does not.
+const REASONS: &[(&str, &[&str], &str)] = &[
+    (
+        "graph-flow",
+        &["start", "chain", "heavy-chain", "cycle", "loop"],
+        "its tasks change one map of JSON values in place, and a step leaves nothing behind. \
+         A step of fugato hands its task a snapshot that nothing changes, keeps a panic of the task \
+         within its run, checks what a router chose against what was declared, looks for a request \
+         to stop and for a budget that is used up, and makes the record that a log would store.",
+    ),
+    (
+        "graph-flow",
+        &["loop-memory"],
+        "what it saves are pointers to the same map, so that nothing is serialised. fugato writes \
+         each step as the record that it writes to a disk, and most of the cost is JSON.",
+    ),
+    (
+        "adk-graph",
+        &["events"],
+        "it hands each event to one reader as it is. fugato keeps the text of open blocks for \
+         readers that come later, merges what a slow reader has not taken, and names the task of \
+         each event.",
+    ),
+    (
+        "adk-graph",
+        &["open"],
+        "it stores the whole state with each step, so that the newest row is all that it reads; \
+         `loop-normal` says what that costs on the disk. fugato reads a snapshot and applies the \
+         records after it.",
+    ),
+];
+
 /// A row of a table: a workload, its size, and a measure of it.
 type Row = (Workload, u64, Measure, Goal);
 
@@ -153,8 +186,16 @@ impl Report {
         if better.is_empty() {
             page.push_str("Nowhere in what was measured.\n");
         }
-        for line in better {
+        for (_, line) in &better {
             let _ = writeln!(page, "- {line}");
+        }
+        for (peer, workloads, reason) in REASONS {
+            let of_row = |name: &&&str| better.iter().any(|(row, _)| row == &(*peer, **name));
+            let names: Vec<_> = workloads.iter().filter(of_row).collect();
+            if !names.is_empty() {
+                let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+                let _ = write!(page, "\n{}, {peer}: {reason}\n", names.join(", "));
+            }
         }
         page.push_str(
             "\n## All figures\n\nA cell of another engine ends with how many times fugato's figure \
@@ -190,18 +231,19 @@ impl Report {
         cells
     }
 
-    /// Says by how much another engine is better.
-    fn better(&self, row: Row) -> Option<String> {
+    /// Says which other engine is better in a row, and by how much.
+    fn better(&self, row: Row) -> Option<((&str, &'static str), String)> {
         let (workload, size, measure, _) = row;
         let (peer, cost) = self.best(row)?;
         let own = self.value(row, FUGATO).filter(|own| cost < *own)?;
         let (name, measure) = (workload.spec().name, measure.label(workload.spec().unit));
-        Some(format!(
+        let line = format!(
             "`{name}` of {size}: {peer} takes {} of what fugato takes ({} and {} {measure}).",
             number(cost / own),
             number(cost),
             number(own),
-        ))
+        );
+        Some(((peer, name), line))
     }
 
     /// Returns the best other engine of a row.
@@ -419,6 +461,9 @@ mod tests {
         let (at, table) = (page.find(better).unwrap(), page.find("| loop |").unwrap());
         assert!(at < table, "{page}");
         assert!(page.contains("on 2026-01-02, on "), "{page}");
+        let known = vec![entry(FUGATO, 1000, 0.3), entry("graph-flow", 1000, 0.2)];
+        let page = Report::new(known, true).page("2026-01-02");
+        assert!(page.contains("\n`loop`, graph-flow: its tasks"), "{page}");
         let alone = Report::new(vec![entry(FUGATO, 1000, 0.3)], true);
         assert!(
             alone
