@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use fugato_graph::{
-    Attribution, Events, Graph, HistoryEntry, Run, RunError, RunResult, Runner, StateEdit,
-    ThreadStatus, Worker, machine::Fact,
+    Attribution, Events, Fact, Graph, HistoryEntry, Run, RunError, RunResult, Runner, StateEdit,
+    ThreadStatus, Worker,
 };
 use fugato_state::{Interrupt, Lang, Seq, State, ThreadId, say};
 use fugato_store::{Head, ThreadAdmin, ThreadLog};

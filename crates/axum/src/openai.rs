@@ -10,7 +10,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::IntoResponse,
 };
-use fugato_graph::{RunErrorKind, ThreadStatus, machine::BudgetUnit};
+use fugato_graph::{BudgetUnit, RunErrorKind, ThreadStatus};
 use fugato_state::say;
 use fugato_stream::{Event, EventKind, OpenAiEncoder, Resume};
 use futures::{

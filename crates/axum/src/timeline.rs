@@ -1,7 +1,7 @@
 //! The items that a conversation shows when it is opened again, read from its log.
 use std::collections::HashMap;
 
-use fugato_graph::{HistoryEntry, machine::Fact};
+use fugato_graph::{Fact, HistoryEntry};
 use fugato_state::{Interrupt, InterruptId, Message, Role, Seq, ToolStatus};
 use fugato_stream::{EventKind, Redaction};
 use serde::Serialize;

@@ -6,9 +6,7 @@ use axum::http::{Method, StatusCode, request::Parts};
 use fugato_axum::{
     AccessDenied, Agent, AgentRoutes, BadInput, Caller, Tenant, TimelineItem, UserMessage,
 };
-use fugato_graph::{
-    BoxError, Context, END, Graph, Outcome, Runner, RunnerOptions, machine::BudgetUnit,
-};
+use fugato_graph::{BoxError, BudgetUnit, Context, END, Graph, Outcome, Runner, RunnerOptions};
 use fugato_state::{State, ToolStatus};
 use fugato_store::MemoryLog;
 use fugato_stream::{EventKind, Redaction};
