@@ -1,6 +1,6 @@
 //! Inspection of the log: history, states, open cards and forks.
 use fugato_axum::Agent;
-use fugato_graph::{BoxError, Graph, HistoryEntry, machine::Fact};
+use fugato_graph::{BoxError, Fact, Graph, HistoryEntry};
 use fugato_state::{State, ThreadId, say};
 use futures::TryStreamExt as _;
 use jiff::Timestamp;

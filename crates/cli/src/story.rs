@@ -1,6 +1,6 @@
 //! The records of a thread as a person reads them: words, questions, answers, and what was done.
 use fugato_axum::{Agent, TimelineItem};
-use fugato_graph::{HistoryEntry, machine::Fact};
+use fugato_graph::{Fact, HistoryEntry};
 use fugato_state::{Interrupt, State};
 use fugato_stream::{CardText, EventKind, ToolStatus};
 use jiff::{Timestamp, tz::TimeZone};

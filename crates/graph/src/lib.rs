@@ -20,7 +20,7 @@ mod graph;
 mod history;
 mod initial;
 mod journal;
-pub mod machine;
+mod machine;
 mod node;
 mod open;
 mod options;
@@ -56,7 +56,10 @@ pub use fugato_state::EffectClass;
 pub use graph::Graph;
 pub use history::{FinishedTask, HistoryEntry, Look, ThreadStatus};
 pub use initial::InitialState;
-pub use machine::{Attribution, BudgetUnit};
+pub use machine::{
+    Attribution, BudgetUnit, BudgetUsage, Fact, Json, NextTask, ProgramVersion, RequestKey, Routes,
+    ScatterItem,
+};
 pub use node::{IntoNode, Node};
 pub use options::{Durability, RunnerOptions, Schedule};
 pub use outcome::{IntoOutcome, Note, Outcome};

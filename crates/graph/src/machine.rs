@@ -18,20 +18,21 @@ use std::collections::{BTreeMap, HashMap};
 use fugato_state::{Interrupt, InterruptId, Millis, RunId};
 use serde::{Deserialize, Serialize};
 
-pub use effect::{BudgetUnit, BudgetUsage, EffectRecord, EffectStage, KeyedRequest, RequestStatus};
+pub use effect::{BudgetUnit, BudgetUsage};
+pub(crate) use effect::{EffectRecord, EffectStage, KeyedRequest, RequestStatus};
 pub use fact::{
     Attribution, Fact, Json, NextTask, ProgramVersion, RequestKey, Routes, ScatterItem,
 };
-pub use fit::InvalidFact;
-pub use path::{BadPath, Names, NodeIx, TaskPath};
-pub use saved::{SavedMachine, SavedMachineError};
-pub use task::{Ask, Task, TaskStatus};
+pub(crate) use fit::InvalidFact;
+pub(crate) use path::{BadPath, Names, NodeIx, TaskPath};
+pub(crate) use saved::SavedMachine;
+pub(crate) use task::{Ask, Task, TaskStatus};
 
 use task::Counts;
 
 /// The control flow of a thread: its phase, and the tasks of the open step.
 #[derive(Debug, Clone, Default)]
-pub struct Machine {
+pub(crate) struct Machine {
     run: u64,
     steps: u64,
     phase: ThreadPhase,
@@ -60,7 +61,7 @@ pub struct Machine {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum ThreadPhase {
+pub(crate) enum ThreadPhase {
     /// No run has begun.
     #[default]
     New,
@@ -79,7 +80,7 @@ pub enum ThreadPhase {
 
 /// The next work of a driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Directive {
+pub(crate) enum Directive {
     /// Start the tasks that are ready.
     Run,
     /// Wait for an outcome of a running task.
@@ -101,7 +102,7 @@ pub enum Directive {
 
 impl Machine {
     /// Returns the next work.
-    pub fn directive(&self) -> Directive {
+    pub(crate) fn directive(&self) -> Directive {
         let counts = self.counts;
         match self.phase {
             ThreadPhase::Running if counts.ready > 0 => Directive::Run,
@@ -118,13 +119,13 @@ impl Machine {
     }
 
     /// Returns the phase of the thread.
-    pub fn phase(&self) -> &ThreadPhase {
+    pub(crate) fn phase(&self) -> &ThreadPhase {
         &self.phase
     }
 
     /// Returns the time at which the first failed task is tried again, in milliseconds of the
     /// store's clock.
-    pub fn wakes(&self) -> Option<Millis> {
+    pub(crate) fn wakes(&self) -> Option<Millis> {
         let sleeping = self.frontier.iter();
         let sleeping = sleeping.filter(|task| task.state == TaskStatus::Sleeping);
         sleeping.filter_map(|task| task.until).min()
@@ -132,7 +133,7 @@ impl Machine {
 
     /// Makes failed tasks ready whose retry is due. This is no fact: a process that opens the
     /// thread later has the same clock.
-    pub fn wake(&mut self, now: Millis) {
+    pub(crate) fn wake(&mut self, now: Millis) {
         for position in 0..self.frontier.len() {
             let due = self.frontier.get(position).is_some_and(|task| {
                 task.state == TaskStatus::Sleeping && task.until.is_none_or(|until| until <= now)
@@ -145,27 +146,27 @@ impl Machine {
 
     /// Returns true if the run was left to others between two steps, so that nothing of it was
     /// under way.
-    pub fn was_handed_over(&self) -> bool {
+    pub(crate) fn was_handed_over(&self) -> bool {
         self.left
     }
 
     /// Returns the number that no other thread of this name had.
-    pub fn incarnation(&self) -> u64 {
+    pub(crate) fn incarnation(&self) -> u64 {
         self.birth
     }
 
     /// Returns the amounts that the current or last run has used.
-    pub fn spent(&self) -> &BudgetUsage {
+    pub(crate) fn spent(&self) -> &BudgetUsage {
         &self.spent
     }
 
     /// Returns the record of a request that its caller named.
-    pub fn keyed(&self, key: &str) -> Option<&KeyedRequest> {
+    pub(crate) fn keyed(&self, key: &str) -> Option<&KeyedRequest> {
         self.keys.get(key)
     }
 
     /// Returns the record of an effect of a task, or of the whole thread.
-    pub fn effect(&self, task: Option<&TaskPath>, key: &str) -> Option<&EffectRecord> {
+    pub(crate) fn effect(&self, task: Option<&TaskPath>, key: &str) -> Option<&EffectRecord> {
         match task {
             Some(path) => self.task(self.position(path)?)?.effect(key),
             None => self.effects.iter().find(|effect| *effect.key == *key),
@@ -173,48 +174,48 @@ impl Machine {
     }
 
     /// Returns the current or last run.
-    pub fn run(&self) -> RunId {
+    pub(crate) fn run(&self) -> RunId {
         RunId(self.run)
     }
 
     /// Returns the number of steps that the current or last run has closed.
-    pub fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.steps
     }
 
     /// Returns the graph and state version that wrote last.
-    pub fn under(&self) -> Option<&ProgramVersion> {
+    pub(crate) fn under(&self) -> Option<&ProgramVersion> {
         self.under.as_ref()
     }
 
     /// Returns the output of the last run that ended.
-    pub fn output(&self) -> Option<&Json> {
+    pub(crate) fn output(&self) -> Option<&Json> {
         self.output.as_ref()
     }
 
     /// Returns the tasks of the open step.
-    pub fn frontier(&self) -> &[Task<TaskPath>] {
+    pub(crate) fn frontier(&self) -> &[Task<TaskPath>] {
         &self.frontier
     }
 
     /// Returns the task at a position of the frontier.
-    pub fn task(&self, position: usize) -> Option<&Task<TaskPath>> {
+    pub(crate) fn task(&self, position: usize) -> Option<&Task<TaskPath>> {
         self.frontier.get(position)
     }
 
     /// Returns the first task of the open step that failed for good, with its error.
-    pub fn failure(&self) -> Option<(TaskPath, &str)> {
+    pub(crate) fn failure(&self) -> Option<(TaskPath, &str)> {
         let failure = self.failures.first();
         failure.map(|(task, error)| (*task, error.as_str()))
     }
 
     /// Returns the half-filled joins: the joining node, and the nodes that have arrived.
-    pub fn half_filled(&self) -> &BTreeMap<String, Vec<String>> {
+    pub(crate) fn half_filled(&self) -> &BTreeMap<String, Vec<String>> {
         &self.joins
     }
 
     /// Returns the open questions, in the order of the frontier.
-    pub fn interrupts(&self) -> impl Iterator<Item = &Interrupt> {
+    pub(crate) fn interrupts(&self) -> impl Iterator<Item = &Interrupt> {
         self.frontier
             .iter()
             .filter_map(|task| task.ask.as_deref())
@@ -222,26 +223,26 @@ impl Machine {
     }
 
     /// Returns the time at which the first open question expires.
-    pub fn expires(&self) -> Option<Millis> {
+    pub(crate) fn expires(&self) -> Option<Millis> {
         self.interrupts()
             .filter_map(|interrupt| interrupt.question.expires_at)
             .min()
     }
 
     /// Returns the position of the task that asks a question.
-    pub fn asker(&self, id: &InterruptId) -> Option<usize> {
+    pub(crate) fn asker(&self, id: &InterruptId) -> Option<usize> {
         let asks = |task: &Task<TaskPath>| task.ask.as_ref().is_some_and(|ask| ask.is_open(id));
         self.frontier.iter().position(asks)
     }
 
     /// Returns a name for the next question that was never used in this incarnation of the thread.
-    pub fn interrupt_name(&self, task: &str, ahead: u64) -> String {
+    pub(crate) fn interrupt_name(&self, task: &str, ahead: u64) -> String {
         let number = self.asked.saturating_add(ahead).saturating_add(1);
         format!("{task}~{number}")
     }
 
     /// Returns the address of a node's next activation.
-    pub fn next_path(&self, node: NodeIx) -> TaskPath {
+    pub(crate) fn next_path(&self, node: NodeIx) -> TaskPath {
         let visit = self.visits.get(node.at()).copied().unwrap_or(0);
         TaskPath {
             node,
@@ -251,7 +252,7 @@ impl Machine {
     }
 
     /// Marks a task as started. This is no fact: after a crash the task is ready again.
-    pub fn begin(&mut self, position: usize) {
+    pub(crate) fn begin(&mut self, position: usize) {
         self.set(position, TaskStatus::Running);
     }
 
@@ -274,7 +275,7 @@ impl Machine {
     }
 
     /// Returns the effects of the whole thread that are in doubt.
-    pub fn doubts(&self) -> impl Iterator<Item = &EffectRecord> {
+    pub(crate) fn doubts(&self) -> impl Iterator<Item = &EffectRecord> {
         self.effects.iter().filter(|effect| effect.is_in_doubt())
     }
 
@@ -295,12 +296,12 @@ impl Machine {
     }
 
     /// Marks a task as done before the fact of it is recorded.
-    pub fn settle(&mut self, position: usize) {
+    pub(crate) fn settle(&mut self, position: usize) {
         self.set(position, TaskStatus::Done);
     }
 
     /// Returns the position of a task in the frontier.
-    pub fn position(&self, path: &TaskPath) -> Option<usize> {
+    pub(crate) fn position(&self, path: &TaskPath) -> Option<usize> {
         match self.frontier.as_slice() {
             [only] => (only.path == *path).then_some(0),
             _ => self.positions.get(path).copied(),

@@ -27,10 +27,10 @@ mod drive;
 mod durability;
 mod eager;
 mod effects;
+mod ephemeral;
 mod fixture;
 mod kept;
 mod leases;
-mod machine;
 mod preview;
 mod recording;
 mod replay;
@@ -217,8 +217,7 @@ scenarios! {
         k22_dropping_detaches_and_late_readers_catch_up
         k22_a_refusal_is_an_event
         k22_who_comes_while_it_is_stored_misses_nothing;
-    machine:
-        k23_a_machine_wakes_as_it_was
+    ephemeral:
         k23_an_ephemeral_run_goes_on_elsewhere;
     effects:
         k10_pure_writes_nothing

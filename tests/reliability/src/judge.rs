@@ -1,7 +1,7 @@
 //! Whether the evidence, the log and the state of a job agree.
 use std::collections::{BTreeMap, HashMap};
 
-use fugato_graph::{Answers, HistoryEntry, Runner, ThreadStatus, machine::Fact};
+use fugato_graph::{Answers, Fact, HistoryEntry, Runner, ThreadStatus};
 use fugato_state::ThreadId;
 use fugato_store::MemoryLog;
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fugato_graph::{HistoryEntry, ThreadStatus, machine::Fact};
+use fugato_graph::{Fact, HistoryEntry, ThreadStatus};
 use fugato_state::ThreadId;
 use fugato_store::{LeaseRequest, Status, ThreadFilter};
 

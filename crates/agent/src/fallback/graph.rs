@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato_graph::{IntoUpdates, Run, RunError, RunFallback, Runner, StateEdit, machine::Fact};
+use fugato_graph::{Fact, IntoUpdates, Run, RunError, RunFallback, Runner, StateEdit};
 use fugato_state::{RunId, State, ThreadId};
 use futures::TryStreamExt as _;
 

@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_cron::{JobClock, JobRunner, Jobs};
-use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner, RunnerOptions, machine::Fact};
+use fugato_graph::{BoxError, Context, END, Fact, Graph, Outcome, Runner, RunnerOptions};
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
     Doc, DocEntry, DocFilter, DocKey, DocStore, DocWrite, Intercept, InterceptedLog, MemoryDocs,

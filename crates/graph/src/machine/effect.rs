@@ -7,7 +7,7 @@ use super::Json;
 
 /// The record of one action on the outside world.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct EffectRecord {
+pub(crate) struct EffectRecord {
     /// The key under which the task asks for it.
     pub key: Arc<str>,
     /// A digest of its input.
@@ -31,7 +31,7 @@ fn is_zero(intents: &u32) -> bool {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum EffectStage {
+pub(crate) enum EffectStage {
     /// It is about to begin, or has begun. Without a receipt it is in doubt.
     Intended {
         /// Its input.
@@ -50,7 +50,7 @@ pub enum EffectStage {
 
 impl EffectRecord {
     /// Returns true if it is in doubt: intended, with no known end.
-    pub fn is_in_doubt(&self) -> bool {
+    pub(crate) fn is_in_doubt(&self) -> bool {
         matches!(self.stage, EffectStage::Intended { .. })
     }
 }
@@ -94,7 +94,7 @@ pub type BudgetUsage = BTreeMap<BudgetUnit, u64>;
 
 /// A request that the caller named, and its result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct KeyedRequest {
+pub(crate) struct KeyedRequest {
     /// A digest of its input.
     pub digest: String,
     /// The run that it began.
@@ -110,7 +110,7 @@ pub struct KeyedRequest {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum RequestStatus {
+pub(crate) enum RequestStatus {
     /// It finished.
     Finished {
         /// The graph's output.

@@ -19,7 +19,7 @@ enum QuestionEnd<'a> {
 
 impl Machine {
     /// Applies a fact. The same facts give the same machine.
-    pub fn evolve(&mut self, fact: &Fact<TaskPath>) {
+    pub(crate) fn evolve(&mut self, fact: &Fact<TaskPath>) {
         self.left = matches!(fact, Fact::HandedOver {});
         match fact {
             Fact::Created { birth, .. } | Fact::Forked { birth, .. } => self.birth = *birth,

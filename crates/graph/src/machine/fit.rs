@@ -5,7 +5,7 @@ use super::{Fact, Machine, NextTask, TaskPath};
 
 /// A fact that cannot have happened at its position in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InvalidFact {
+pub(crate) enum InvalidFact {
     /// Its task is not open.
     NotOpen(TaskPath),
     /// It opens a task that is open already.
@@ -15,7 +15,7 @@ pub enum InvalidFact {
 impl Machine {
     /// Checks that a fact can come next. Live, facts follow from the machine; a log may hold
     /// anything, and two open tasks of one address would wait for each other's outcome for ever.
-    pub fn check(&self, fact: &Fact<TaskPath>) -> Result<(), InvalidFact> {
+    pub(crate) fn check(&self, fact: &Fact<TaskPath>) -> Result<(), InvalidFact> {
         match fact {
             Fact::Started { next, .. } | Fact::Entered { next, .. } => distinct(next),
             Fact::Closed { routes } => distinct(&routes.next),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The position of a node's name in a [`Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct NodeIx(pub u32);
+pub(crate) struct NodeIx(pub u32);
 
 impl NodeIx {
     pub(crate) fn at(self) -> usize {
@@ -18,7 +18,7 @@ impl NodeIx {
 /// At rest it is text, so that a record is readable and survives a change of the graph. In memory
 /// it is three numbers, which are cheap to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TaskPath {
+pub(crate) struct TaskPath {
     /// The node.
     pub node: NodeIx,
     /// The number of times the node was entered, this time included: from 1, over all runs of the
@@ -34,7 +34,7 @@ const NUMBERS: usize = 16;
 /// The names of nodes: those of the graph first, in their order, then those that a log mentions
 /// and the graph no longer has.
 #[derive(Debug, Clone, Default)]
-pub struct Names {
+pub(crate) struct Names {
     list: Vec<Arc<str>>,
     index: HashMap<Arc<str>, NodeIx>,
 }
@@ -53,7 +53,7 @@ impl Names {
     }
 
     /// Returns the position of a name, which is added if it is new.
-    pub fn intern(&mut self, name: &str) -> NodeIx {
+    pub(crate) fn intern(&mut self, name: &str) -> NodeIx {
         if let Some(ix) = self.index.get(name) {
             return *ix;
         }
@@ -65,14 +65,14 @@ impl Names {
     }
 
     /// Makes an old name an alias of a known one.
-    pub fn alias(&mut self, old: &str, new: &str) {
+    pub(crate) fn alias(&mut self, old: &str, new: &str) {
         if let Some(ix) = self.find(new) {
             self.index.insert(old.into(), ix);
         }
     }
 
     /// Returns the position of a name that is known.
-    pub fn find(&self, name: &str) -> Option<NodeIx> {
+    pub(crate) fn find(&self, name: &str) -> Option<NodeIx> {
         self.index.get(name).copied()
     }
 
@@ -86,7 +86,7 @@ impl Names {
     }
 
     /// Returns the name at a position; `?` if there is none.
-    pub fn name(&self, ix: NodeIx) -> Arc<str> {
+    pub(crate) fn name(&self, ix: NodeIx) -> Arc<str> {
         self.list
             .get(ix.at())
             .cloned()
@@ -94,17 +94,12 @@ impl Names {
     }
 
     /// Returns the number of names.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Returns true if there are no names.
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
     /// Returns a path as text.
-    pub fn text(&self, path: TaskPath) -> String {
+    pub(crate) fn text(&self, path: TaskPath) -> String {
         let name = self.list.get(path.node.at()).map_or("?", |name| name);
         let mut text = String::with_capacity(name.len() + NUMBERS);
         let mut number = itoa::Buffer::new();
@@ -120,7 +115,7 @@ impl Names {
     }
 
     /// Reads a path. A name that is new is added, to a copy if the names are shared.
-    pub fn path(self: &mut Arc<Self>, text: &str) -> Result<TaskPath, BadPath> {
+    pub(crate) fn path(self: &mut Arc<Self>, text: &str) -> Result<TaskPath, BadPath> {
         let bad = || BadPath(text.to_owned());
         let (name, rest) = text.split_once('#').ok_or_else(bad)?;
         let (visit, index) = match rest.split_once('[') {
@@ -143,7 +138,7 @@ impl Names {
 /// The error of a text that is not the path of a task.
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
 #[error("{0:?} is not the path of a task: `node#visit` or `node#visit[index]` is")]
-pub struct BadPath(pub String);
+pub(crate) struct BadPath(pub String);
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use super::{EffectRecord, ScatterItem};
 
 /// One activation of a node in the open step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Task<P> {
+pub(crate) struct Task<P> {
     /// Its address.
     pub path: P,
     /// Its item, inside a scatter.
@@ -35,7 +35,7 @@ pub struct Task<P> {
 /// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
+pub(crate) enum TaskStatus {
     /// It can be started.
     Ready,
     /// It was started in this process. Never at rest: a crash makes it ready again.
@@ -52,7 +52,7 @@ pub enum TaskStatus {
 
 /// The questions of a task, with the answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ask {
+pub(crate) struct Ask {
     /// The memo that the task gets back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memo: Option<Value>,
@@ -72,12 +72,12 @@ pub struct Ask {
 
 impl Ask {
     /// Returns true if this question is open.
-    pub fn is_open(&self, id: &InterruptId) -> bool {
+    pub(crate) fn is_open(&self, id: &InterruptId) -> bool {
         self.open.iter().any(|interrupt| interrupt.id == *id)
     }
 
     /// Returns the newest answer to the question of this key.
-    pub fn answer(&self, key: &str) -> Option<&Value> {
+    pub(crate) fn answer(&self, key: &str) -> Option<&Value> {
         self.answers
             .iter()
             .rev()
@@ -96,17 +96,17 @@ fn is_zero(crashes: &u32) -> bool {
 
 impl<P> Task<P> {
     /// Returns the number of tries, without those that ended with their process.
-    pub fn tries(&self) -> u32 {
+    pub(crate) fn tries(&self) -> u32 {
         self.attempt.saturating_sub(self.crashes)
     }
 
     /// Returns the record of one of its effects.
-    pub fn effect(&self, key: &str) -> Option<&EffectRecord> {
+    pub(crate) fn effect(&self, key: &str) -> Option<&EffectRecord> {
         self.effects.iter().find(|effect| *effect.key == *key)
     }
 
     /// Returns the effects in doubt.
-    pub fn doubts(&self) -> impl Iterator<Item = &EffectRecord> {
+    pub(crate) fn doubts(&self) -> impl Iterator<Item = &EffectRecord> {
         self.effects.iter().filter(|effect| effect.is_in_doubt())
     }
 

@@ -6,8 +6,8 @@ mod states;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, thread};
 
 use fugato_graph::{
-    Answers, Compatibility, Preview, RunError, RunErrorKind, RunResult, Runner, RunnerOptions,
-    ThreadStatus, machine::Fact,
+    Answers, Compatibility, Fact, Preview, RunError, RunErrorKind, RunResult, Runner,
+    RunnerOptions, ThreadStatus,
 };
 use fugato_state::{Interrupt, InterruptId, Millis, Seq, ThreadId};
 use fugato_store::{Commit, Expect, MemoryLog, Record, Status, ThreadLog};

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use fugato_graph::{BoxError, Context, END, Graph, SubgraphInput, machine::Fact};
+use fugato_graph::{BoxError, Context, END, Fact, Graph, SubgraphInput};
 use fugato_store::{Head, Status};
 use tokio::sync::Notify;
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use fugato_graph::{
-    Answers, BoxError, Context, END, Graph, RunErrorKind, StateEdit, SubgraphInput, machine::Fact,
+    Answers, BoxError, Context, END, Fact, Graph, RunErrorKind, StateEdit, SubgraphInput,
 };
 use fugato_state::{MigrateError, State};
 use fugato_store::{Record, Status};

@@ -1,7 +1,7 @@
 //! Scenarios of consent: K35.
 use expect_test::expect;
 use fugato_graph::{
-    Answers, Attribution, BoxError, Context, END, Graph, Outcome, ThreadStatus, machine::Fact,
+    Answers, Attribution, BoxError, Context, END, Fact, Graph, Outcome, ThreadStatus,
 };
 use fugato_state::Question;
 use fugato_store::Status;

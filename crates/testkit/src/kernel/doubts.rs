@@ -3,8 +3,8 @@ use std::{sync::Arc, time::Duration};
 
 use expect_test::expect;
 use fugato_graph::{
-    Answers, BoxError, Context, Effect, EffectClass, InDoubt, NodePolicy, Outcome, Reconciliation,
-    machine::Fact,
+    Answers, BoxError, Context, Effect, EffectClass, Fact, InDoubt, NodePolicy, Outcome,
+    Reconciliation,
 };
 use fugato_state::Question;
 use fugato_store::LeaseRequest;

@@ -1,7 +1,7 @@
 //! A check that a log still has its old meaning.
 use std::fmt;
 
-use fugato_graph::{Runner, machine::Fact};
+use fugato_graph::{Fact, Runner};
 use fugato_state::{State, ThreadId};
 use futures::TryStreamExt as _;
 use serde_json::Value;

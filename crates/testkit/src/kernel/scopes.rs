@@ -2,9 +2,7 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use fugato_graph::{
-    Context, Graph, RunnerOptions, Schedule, SubgraphInput, ThreadStatus, machine::Fact,
-};
+use fugato_graph::{Context, Fact, Graph, RunnerOptions, Schedule, SubgraphInput, ThreadStatus};
 use fugato_stream::EventKind;
 use tokio::sync::Barrier;
 

@@ -22,8 +22,8 @@ use std::{
 
 use expect_test::Expect;
 use fugato_graph::{
-    Answers, BuildError, Graph, InDoubt, Next, Run, RunError, RunErrorKind, RunResult, Runner,
-    RunnerOptions, StateEdit, ThreadStatus, machine::Fact,
+    Answers, BuildError, Fact, Graph, InDoubt, Next, Run, RunError, RunErrorKind, RunResult,
+    Runner, RunnerOptions, StateEdit, ThreadStatus,
 };
 use fugato_state::{Interrupt, ThreadId};
 use fugato_store::{Commit, ThreadAdmin};

@@ -28,7 +28,6 @@ const REJECTED: &[(Flaw, &str)] = &[
     ),
     (Flaw::LeavesGap, "k22_a_cursor_misses_nothing_durable"),
     (Flaw::SwapsOrder, "k22_a_cursor_misses_nothing_durable"),
-    (Flaw::SwapsOrder, "k23_a_machine_wakes_as_it_was"),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

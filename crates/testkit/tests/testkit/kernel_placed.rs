@@ -199,7 +199,6 @@ const ALONE: [(&str, &[&str]); 6] = [
             "k17_a_finished_thread_is_kept_for_a_while",
             "k17_a_finished_thread_is_kept_unless_somebody_says_otherwise",
             "k17_removing_leaves_no_orphans",
-            "k23_a_machine_wakes_as_it_was",
             "k23_an_ephemeral_run_goes_on_elsewhere",
         ],
     ),

@@ -86,7 +86,7 @@ async fn pln_t6_what_was_done_before_it_took_too_long_is_told_and_not_done_again
         let card = say(&planner, "try again").await;
         let told = last(&model);
         assert_contains(&told, ["# Done already", done]);
-        let again = format!("Place an order: done already: {done}; again? quantity 0.25");
+        let again = format!("Place an order: done already: {done}; again? buy 0.25");
         assert_starts_with(&card, &again);
         assert_eq!(world.desk.trades(10).await?.len(), 1);
         say(&planner, "cancel").await;
@@ -116,7 +116,7 @@ async fn taken_over(written: &str) -> TestResult {
     say(&planner, "Buy 0.25 BTC").await;
     // The plan's order is not asked for nor placed again, however it is written; another one is.
     let card = say(&planner, "yes").await;
-    assert_contains(&card, "quantity 0.1");
+    assert_contains(&card, "buy 0.1 BTC");
     assert_eq!(world.desk.trades(10).await?.len(), 1);
     let told = say(&planner, "yes").await;
     assert_eq!(told.matches("Done: order #").count(), 2, "{told}");

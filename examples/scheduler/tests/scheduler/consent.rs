@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, RunnerOptions, ThreadId,
     axum::{AgentRoutes, AllowAll},
-    graph::machine::Fact,
+    graph::Fact,
     llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError},
     sqlite::rusqlite::Connection,
 };

@@ -1,5 +1,5 @@
 //! Of many who answer the same question at once, one is heard.
-use fugato_graph::{AnswerError, Answers, RunErrorKind, RunResult, machine::Fact};
+use fugato_graph::{AnswerError, Answers, Fact, RunErrorKind, RunResult};
 use fugato_state::ThreadId;
 use reliability::{
     BoxError,

@@ -1,6 +1,6 @@
 //! The calendar during conversations about it.
 
-use fugato::{graph::machine::Fact, state::ThreadId, stream::ToolStatus};
+use fugato::{graph::Fact, state::ThreadId, stream::ToolStatus};
 use fugato_testkit::{Scripted, assert_contains};
 use scheduler::{
     agent::{AgentState, QuestionTopic, Request, TerminalStatus},

@@ -12,7 +12,7 @@ use fugato::{
     BoxError, Runner, StoreError, ThreadId,
     cli::{App, Flags, ThreadResources as _},
     cron::{Job, JobClock, JobError, JobSpec, Jobs},
-    graph::{ThreadStatus, machine::Fact},
+    graph::{Fact, ThreadStatus},
     store::{Intercept, InterceptedLog, StoreCall, StoreErrorKind},
 };
 use jiff::tz::TimeZone;

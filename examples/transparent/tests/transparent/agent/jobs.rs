@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use fugato::{
     EventKind, ThreadId,
     cron::{Job, JobClock, JobRunner, JobSpec, Jobs},
-    graph::machine::Fact,
+    graph::Fact,
     store::{DocKey, DocStoreExt as _, Namespace},
 };
 use jiff::tz::TimeZone;
