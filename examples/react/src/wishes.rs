@@ -102,11 +102,15 @@ fn unread(part: &str) -> String {
     )
 }
 
+/// The number of bytes from which a message is no single sum.
+const LONGEST_SUM: usize = 400;
+
 /// Splits a message where another wish begins.
 pub(crate) fn parts(message: &str) -> Vec<&str> {
     // "About tea, what do you remember?" and "one hundred and two minus 1".
     let about = strip_phrase(message.trim(), &["about ", "关于"]).and(to_recall(message));
-    if about.is_some() || expression(message).is_some() {
+    let is_sum = || message.len() < LONGEST_SUM && expression(message).is_some();
+    if about.is_some() || is_sum() {
         return vec![message];
     }
     let parts = wishes(message, begins);
@@ -416,7 +420,9 @@ fn after<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
 /// Reads `call TOOL {"argument": …}`: any tool, also one of a server.
 fn named(text: &str) -> Option<(&str, Value)> {
     let rest = after(text, &["call ", "调用"])?;
-    let (tool, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, "{}"));
+    let bare = || rest.contains('_').then_some((rest, "{}"));
+    // "Call Bob" names no tool.
+    let (tool, arguments) = rest.split_once(char::is_whitespace).or_else(bare)?;
     let arguments: Value = serde_json::from_str(arguments).ok()?;
     arguments.is_object().then_some((tool, arguments))
 }
