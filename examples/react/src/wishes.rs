@@ -271,7 +271,8 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
         )));
     }
     if drops(text) {
-        let told = say!("Nothing was done.", "什么都没有做。");
+        // Something may have been done before, in the same message.
+        let told = say!("I leave it at that.", "好，就到这里。");
         return Some(Wish::answer(told));
     }
     if denies(text) {
