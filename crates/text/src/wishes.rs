@@ -37,7 +37,7 @@ const INLINE: [&str; 9] = [
 const MARKS: [char; 12] = [
     ',', ';', '.', '!', '?', '\n', '，', '；', '。', '！', '？', '、',
 ];
-/// What stands between these is said by somebody, and wishes for nothing.
+/// The quotation marks: the text between them is said by somebody, and wishes for nothing.
 const QUOTES: [(char, char); 4] = [('"', '"'), ('“', '”'), ('「', '」'), ('《', '》')];
 /// The maximum number of places at which a message is looked at: a longer one is one wish.
 const MOST: usize = 64;

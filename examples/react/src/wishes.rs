@@ -20,12 +20,12 @@ use files::{LIST, WRITE, depends, named_again, read, written};
 use sums::{bare, expression};
 use times::{TIME, times};
 
-/// What a message plainly asks for.
+/// The wish of a message, as far as it is plain.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Wish {
     /// The calls of tools, each with its arguments, in the order of the words.
     pub(crate) calls: Vec<(String, Value)>,
-    /// What no tool does, and what is not done at all: the answers.
+    /// The answers about the parts that no tool does, or that are not done at all.
     pub(crate) told: Vec<String>,
 }
 
