@@ -28,7 +28,15 @@ pub fn is_question(text: &str) -> bool {
 }
 
 /// These deny whatever follows them, and so does every word that ends in "n't".
-const NOT: [&str; 20] = [
+const NOT: [&str; 29] = [
+    "没必要",
+    "没有必要",
+    "用不着",
+    "犯不着",
+    "不希望",
+    "不打算",
+    "无需",
+    "无须",
     "不要",
     "不用",
     "不必",
@@ -42,6 +50,7 @@ const NOT: [&str; 20] = [
     "莫",
     "not",
     "never",
+    "unnecessary",
     "no",
     "dont",
     "cannot",
@@ -236,6 +245,9 @@ mod tests {
             "Please do not yet sell",
             "先别卖",
             "不要帮我卖",
+            "没必要卖",
+            "用不着现在卖",
+            "it is unnecessary to sell it",
             "I never sell",
         ] {
             assert!(is_negated(text, &verbs), "{text}");

@@ -282,8 +282,10 @@ impl RuleReader {
             }
         };
         let parts = clauses(text, &self.breaks, kind, goes_on);
+        let stays = self.denies(text, &self.submit);
         let read = |((kind, confidence), said): (FormGuess, String)| {
-            let is_draft = kind != FormKind::Application || has_any_word(&said, &self.draft);
+            let is_draft =
+                kind != FormKind::Application || stays || has_any_word(&said, &self.draft);
             let form = desk.forms.get(&kind)?;
             let mut fields = desk.facts.read(form, &said, base);
             if let Some(reason) = self.reason(desk, form, &said, &fields, base) {

@@ -53,6 +53,21 @@ impl RuleData {
             .or_else(|| self.taken_back(words, base, lang))
             .or_else(|| self.reckoned(words, base, lang))
             .or_else(|| self.asked_leave(words, base, lang))
+            .or_else(|| self.unwanted(words, base, lang))
+    }
+
+    /// Returns the answer to words that tell of a trip which is not wanted.
+    fn unwanted(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
+        let tells = || {
+            let clauses = self.reader.clauses(self, words, base);
+            clauses.iter().any(|it| it.form == FormKind::Application)
+        };
+        (self.reader.denies_trip(words) && tells()).then(|| {
+            lang.pick(
+                format!("Nothing is begun, as I take this for no wish: “{words}”."),
+                format!("什么也没有开始，因为这听起来不是申请：“{words}”。"),
+            )
+        })
     }
 
     /// Returns the answer to a question for leave that tells nothing of a form: "can I claim a bottle of

@@ -450,9 +450,15 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
     let (text, head, is_call) = begins.or_else(|| {
         let calls = NOTES.call.iter().map(|word| (word, true));
         let words = NOTES.remind.iter().map(|word| (word, false)).chain(calls);
-        let within = words.filter(|(word, _)| lower.contains(word.as_str()));
-        let (word, is_call) = within.max_by_key(|(word, _)| word.len())?;
-        let (before, after) = lower.split_once(word.as_str())?;
+        // "Remind me tomorrow" has no "remind me to".
+        let ends = |word: &str, after: &str| {
+            !word.is_ascii() || !after.starts_with(|c: char| c.is_ascii_alphanumeric())
+        };
+        let within = words.filter_map(|(word, is_call)| {
+            let (before, after) = lower.split_once(word.as_str())?;
+            ends(word, after).then_some((word, before, after, is_call))
+        });
+        let (_, before, after, is_call) = within.max_by_key(|(word, ..)| word.len())?;
         let skip = lower.chars().count() - after.chars().count();
         let text: String = shown.chars().skip(skip).collect();
         let text = text.trim_start_matches(|c: char| c.is_whitespace() || ",，:：".contains(c));

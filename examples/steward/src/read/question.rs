@@ -99,12 +99,23 @@ impl RuleReader {
         may && is_question(text) && !(is_chinese(text) && has_any_word(text, &self.favour))
     }
 
+    /// Returns true if a text has one of these words, and denies each of them.
+    pub(super) fn denies(&self, text: &str, verbs: &[String]) -> bool {
+        has_any_word(text, verbs) && !is_wanted(text, verbs)
+    }
+
+    /// Returns true if a text says that there shall be no trip: "I don't need to go to Berlin".
+    pub(crate) fn denies_trip(&self, text: &str) -> bool {
+        let verbs: Vec<_> = self.wish.iter().chain(&self.goes).cloned().collect();
+        self.denies(text, &verbs) && !has_any_word(text, &["forget", "忘"])
+    }
+
     /// Returns what a text says shall not be done, or was not: that a document is withdrawn, restored or
     /// handed in.
     pub(crate) fn denied(&self, text: &str) -> Option<DocumentQuestion> {
         let is_named = !document_ids(text).is_empty();
         let is_of_form = || is_named || self.form_of(text).is_some();
-        let is_denied = |verbs: &[String]| has_any_word(text, verbs) && !is_wanted(text, verbs);
+        let is_denied = |verbs: &[String]| self.denies(text, verbs);
         if is_denied(&self.withdraw) || is_of_form() && is_denied(&self.take_back) {
             return Some(DocumentQuestion::Withdraw);
         }

@@ -314,6 +314,26 @@ fn an_exception_is_left_where_it_is_and_every_evening_can_be_kept_free() {
 }
 
 #[test]
+fn what_is_not_needed_is_not_kept() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    for words in [
+        "I don't need Monday free",
+        "there is no need to keep Tuesday evening free",
+        "用不着把周二晚上空出来",
+        "没必要把周三空出来",
+    ] {
+        let told = work.ok(&["say", words]);
+        assert_lacks(&told, ["I keep", "也会空出"]);
+    }
+    let told = work.ok(&[
+        "say",
+        "I wonder whether you remind me tomorrow at 9 to call mum",
+    ]);
+    assert_lacks(&told, "morrow to");
+}
+
+#[test]
 fn a_reminder_that_is_two_or_that_repeats_is_not_kept_by_half() {
     let work = Work::new();
     work.ok(&["--yes"]);
