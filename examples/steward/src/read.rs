@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use fugato::{
     form::{Fields, Form, text as text_of},
-    words::{after_word, clauses, currency, dates, has_any_word, is_chinese, is_wanted},
+    words::{after_word, clauses, dates, has_any_word, is_chinese, is_wanted},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
