@@ -106,7 +106,9 @@ impl RuleReader {
 
     /// Returns true if a text says that there shall be no trip: "I don't need to go to Berlin".
     pub(crate) fn denies_trip(&self, text: &str) -> bool {
-        let verbs: Vec<_> = self.wish.iter().chain(&self.goes).cloned().collect();
+        // What is not to be handed in may still be written down.
+        let wish = self.wish.iter().filter(|verb| !self.submit.contains(verb));
+        let verbs: Vec<_> = wish.chain(&self.goes).cloned().collect();
         self.denies(text, &verbs) && !has_any_word(text, &["forget", "忘"])
     }
 
