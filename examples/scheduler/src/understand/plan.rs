@@ -259,7 +259,8 @@ impl<'a> Planner<'a> {
             return Err(self.unchanged(&self.outside()));
         }
         let verb = main_verb(clause);
-        let not_kept = clause.denies(Verb::Keep) && clause.has(Verb::Free);
+        let is_needless = fugato::words::is_negated(&clause.text, &["need"]);
+        let not_kept = (clause.denies(Verb::Keep) || is_needless) && clause.has(Verb::Free);
         let used_again = matches!(
             verb,
             Some((Verb::Free | Verb::Busy, true) | (Verb::Reopen, false))
