@@ -282,7 +282,7 @@ impl RuleReader {
             }
         };
         let parts = clauses(text, &self.breaks, kind, goes_on);
-        let stays = self.denies(text, &self.submit);
+        let stays = question::denies(text, &self.submit);
         let read = |((kind, confidence), said): (FormGuess, String)| {
             let is_draft =
                 kind != FormKind::Application || stays || has_any_word(&said, &self.draft);

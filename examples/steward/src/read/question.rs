@@ -6,6 +6,11 @@ use fugato::words::{
 use super::{DocumentQuestion, PartWish, RuleReader, SHORT, document_ids};
 use crate::form::FormKind;
 
+/// Returns true if a text has one of these words, and denies each of them.
+pub(super) fn denies(text: &str, verbs: &[String]) -> bool {
+    has_any_word(text, verbs) && !is_wanted(text, verbs)
+}
+
 impl RuleReader {
     /// Returns the question about documents that a text is, if it is no request; see
     /// `RuleData::document_question`.
@@ -99,17 +104,12 @@ impl RuleReader {
         may && is_question(text) && !(is_chinese(text) && has_any_word(text, &self.favour))
     }
 
-    /// Returns true if a text has one of these words, and denies each of them.
-    pub(super) fn denies(&self, text: &str, verbs: &[String]) -> bool {
-        has_any_word(text, verbs) && !is_wanted(text, verbs)
-    }
-
     /// Returns true if a text says that there shall be no trip: "I don't need to go to Berlin".
     pub(crate) fn denies_trip(&self, text: &str) -> bool {
         // What is not to be handed in may still be written down.
         let wish = self.wish.iter().filter(|verb| !self.submit.contains(verb));
         let verbs: Vec<_> = wish.chain(&self.goes).cloned().collect();
-        self.denies(text, &verbs) && !has_any_word(text, &["forget", "忘"])
+        denies(text, &verbs) && !has_any_word(text, &["forget", "忘"])
     }
 
     /// Returns what a text says shall not be done, or was not: that a document is withdrawn, restored or
@@ -117,7 +117,7 @@ impl RuleReader {
     pub(crate) fn denied(&self, text: &str) -> Option<DocumentQuestion> {
         let is_named = !document_ids(text).is_empty();
         let is_of_form = || is_named || self.form_of(text).is_some();
-        let is_denied = |verbs: &[String]| self.denies(text, verbs);
+        let is_denied = |verbs: &[String]| denies(text, verbs);
         if is_denied(&self.withdraw) || is_of_form() && is_denied(&self.take_back) {
             return Some(DocumentQuestion::Withdraw);
         }
