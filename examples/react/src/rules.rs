@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     tools::WORDS,
-    wishes::{self, Wish},
+    wishes::{self, Intent},
 };
 
 /// Answers by rules that read a few plain wishes, call the tool that fulfils one, and tell its
@@ -87,7 +87,7 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
 
 /// Returns what a message wants after these. Behind a card that gave way to it comes what else the
 /// earlier message wanted.
-fn wanted(said: &str, before: &[Message]) -> Wish {
+fn wanted(said: &str, before: &[Message]) -> Intent {
     let earlier = before.iter().rfind(|it| it.role == Role::User);
     let earlier = earlier.map(|it| it.content.as_str());
     let behind_a_no = wishes::declined(said);
@@ -98,7 +98,7 @@ fn wanted(said: &str, before: &[Message]) -> Wish {
     };
     let corrected = wishes::corrected(call, said);
     let mut wish = match corrected {
-        Some(arguments) => Wish {
+        Some(arguments) => Intent {
             calls: vec![(call.name.clone(), arguments)],
             told: vec![],
         },

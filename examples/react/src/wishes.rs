@@ -20,16 +20,16 @@ use files::{LIST, WRITE, depends, named_again, read, written};
 use sums::{bare, expression};
 use times::{TIME, times};
 
-/// The wish of a message, as far as it is plain.
+/// The intent of a message, as far as it is plain.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Wish {
+pub(crate) struct Intent {
     /// The calls of tools, each with its arguments, in the order of the words.
     pub(crate) calls: Vec<(String, Value)>,
     /// The answers about the parts that no tool does, or that are not done at all.
     pub(crate) told: Vec<String>,
 }
 
-impl Wish {
+impl Intent {
     fn call(tool: &str, arguments: Value) -> Self {
         Self {
             calls: vec![(tool.to_owned(), arguments)],
@@ -47,9 +47,9 @@ impl Wish {
 
 /// Returns what a message plainly asks for, after this one; none if it asks for nothing of the
 /// kind.
-pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
+pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Intent> {
     if let Some(courtesy) = courtesy(message) {
-        return Some(Wish::answer(courtesy.reply(Lang::current()).to_owned()));
+        return Some(Intent::answer(courtesy.reply(Lang::current()).to_owned()));
     }
     if let Some(wanted) = instead(message) {
         return wish(wanted, before);
@@ -58,14 +58,14 @@ pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
     if parts.len() < 2 {
         return one(message, before);
     }
-    let mut all = Wish::default();
+    let mut all = Intent::default();
     for part in parts {
         let again = named_again(part)
             .then(|| all.calls.iter().rev().find_map(file))
             .flatten();
         let read = match again {
-            Some(path) => Some(Wish::call("read_file", json!({ "path": path }))),
-            None if to_forget(part).is_some() => Some(Wish::answer(say!(
+            Some(path) => Some(Intent::call("read_file", json!({ "path": path }))),
+            None if to_forget(part).is_some() => Some(Intent::answer(say!(
                 "Nothing was forgotten yet: say “{part}” alone.",
                 "还什么都没有忘掉：请单独说“{part}”。"
             ))),
@@ -254,17 +254,17 @@ fn instead(message: &str) -> Option<&str> {
 }
 
 /// Returns the one thing that a message plainly asks for.
-fn one(message: &str, before: Option<&str>) -> Option<Wish> {
+fn one(message: &str, before: Option<&str>) -> Option<Intent> {
     let text = message.trim();
-    let call = |tool: &str, arguments: Value| Some(Wish::call(tool, arguments));
+    let call = |tool: &str, arguments: Value| Some(Intent::call(tool, arguments));
     if let Some(note) = to_remember(text) {
         // The note was stored when the run began; `recall` shows whether it is there.
-        let mut wish = Wish::call("recall", json!({ "query": note }));
+        let mut wish = Intent::call("recall", json!({ "query": note }));
         wish.told.extend(behind(text, note).map(unread));
         return Some(wish);
     }
     if let Some(document) = to_quote(text) {
-        return Some(Wish::answer(say!(
+        return Some(Intent::answer(say!(
             "Nothing was noted: the notebook has what you say yourself, and not what {document} says. \
              Read it, and tell me what to remember.",
             "什么都没有记：记事本里只有您自己说的话，没有{document}里的内容。请先读取它，再告诉我要记住什么。"
@@ -273,10 +273,10 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
     if drops(text) {
         // Something may have been done before, in the same message.
         let told = say!("I leave it at that.", "好，就到这里。");
-        return Some(Wish::answer(told));
+        return Some(Intent::answer(told));
     }
     if denies(text) {
-        return Some(Wish::answer(say!(
+        return Some(Intent::answer(say!(
             "Nothing was done: “{text}”.",
             "什么都没有做：“{text}”。"
         )));
@@ -300,19 +300,19 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
             )
         });
         return match limit {
-            Some(told) => Some(Wish::answer(told)),
+            Some(told) => Some(Intent::answer(told)),
             None => call("write_file", json!({ "path": path, "text": said })),
         };
     }
     if files::writes(text) {
-        return Some(Wish::answer(say!(
+        return Some(Intent::answer(say!(
             "Nothing was written: I do not know what shall stand in which file by “{text}”. Say \
              “write NAME: TEXT”.",
             "什么都没有写：不知道“{text}”是要把什么写到哪个文件。请说“写入 文件名：内容”。"
         )));
     }
     if cannot(text) {
-        return Some(Wish::answer(say!(
+        return Some(Intent::answer(say!(
             "I cannot do “{text}”: nothing of it was done.",
             "“{text}”我做不了：这一部分什么都没有做。"
         )));
@@ -326,7 +326,7 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
         let calls = files.into_iter();
         let calls = calls.map(|path| ("read_file".to_owned(), json!({ "path": path })));
         let calls = calls.collect();
-        return Some(Wish {
+        return Some(Intent {
             calls,
             told: vec![],
         });
@@ -338,7 +338,7 @@ fn one(message: &str, before: Option<&str>) -> Option<Wish> {
     if let Some(wish) = times(text, follows) {
         return Some(wish);
     }
-    asked_of_notes(text).then(|| Wish::call("recall", json!({ "query": subject(text) })))
+    asked_of_notes(text).then(|| Intent::call("recall", json!({ "query": subject(text) })))
 }
 
 /// Returns what stands behind a note, and is neither a part of it nor of asking to remember it.
@@ -433,7 +433,7 @@ mod tests {
     use super::*;
 
     fn said(message: &str) -> Option<String> {
-        let Wish { calls, told } = wish(message, None)?;
+        let Intent { calls, told } = wish(message, None)?;
         let calls = calls.into_iter();
         let calls = calls.map(|(tool, arguments)| format!("{tool} {arguments}"));
         Some(calls.chain(told).collect::<Vec<_>>().join("; "))

@@ -5,7 +5,7 @@ use fugato::{
 };
 use serde_json::{Value, json};
 
-use super::{Wish, is_any};
+use super::{Intent, is_any};
 use crate::tools::place::places;
 
 /// Phrases that ask for the time or the date.
@@ -140,7 +140,7 @@ const DAYS: &[(&str, i64)] = &[
 
 /// Reads a question about the time or the date, here or elsewhere; one that only names a place may
 /// follow another.
-pub(super) fn times(text: &str, follows: bool) -> Option<Wish> {
+pub(super) fn times(text: &str, follows: bool) -> Option<Intent> {
     let asks = is_any(text, TIME);
     if is_negated(text, TIME) || is_negated(text, &["tell"]) {
         return None;
@@ -165,7 +165,7 @@ pub(super) fn times(text: &str, follows: bool) -> Option<Wish> {
                 "不知道“{unknown}”：我能说出城市、国家和时区的时间。"
             )
         };
-        return asks.then(|| Wish::answer(told()));
+        return asks.then(|| Intent::answer(told()));
     }
     if let Some(place) = places.iter().find(|place| place.zone.is_none()) {
         let name = &place.name;
@@ -173,7 +173,7 @@ pub(super) fn times(text: &str, follows: bool) -> Option<Wish> {
             "There are several zones in {name}, and I cannot tell which one: name a city.",
             "{name} 有几个时区，不知道是哪一个：请说城市。"
         );
-        return Some(Wish::answer(told));
+        return Some(Intent::answer(told));
     }
     let call = |zone: Option<String>| {
         let days = days.map(|days| ("days", json!(days)));
@@ -187,7 +187,7 @@ pub(super) fn times(text: &str, follows: bool) -> Option<Wish> {
     if calls.is_empty() {
         calls.push(call(None));
     }
-    Some(Wish {
+    Some(Intent {
         calls,
         told: vec![],
     })
