@@ -18,6 +18,8 @@ mod guard;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod native;

@@ -1,0 +1,107 @@
+//! Limits of runs and streams, and quotas.
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::{
+    Router,
+    http::{Method, StatusCode},
+    routing::get,
+};
+use fugato_axum::{ApiError, Caller, Limits, Quota};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use crate::office::{Client, LetterServer, request};
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_has_so_many_runs() {
+    let office = LetterServer::open();
+    let limits = Limits::default().runs_per_minute(3).concurrent_runs(1);
+    let client = Client(office.routes().limits(limits).router());
+    let begin = |thread: &str| {
+        let path = format!("/threads/{thread}/runs");
+        let client = client.clone();
+        async move { client.post(&path, json!({ "text": "slow talk" })).await }
+    };
+    assert_eq!(begin("a").await.status, StatusCode::ACCEPTED);
+    let second = begin("b").await;
+    assert_eq!(second.error(), (429, "concurrent_runs".into()));
+    assert_eq!(second.header("retry-after"), "1");
+    office.gate.add_permits(9);
+    client.get("/threads/a/events?follow=false").await;
+    for thread in ["c", "d"] {
+        assert_eq!(
+            client.run(thread, "talk").await.last().unwrap().seq,
+            Some(4)
+        );
+    }
+    tokio::time::advance(Duration::from_secs(20)).await;
+    let fourth = begin("e").await;
+    assert_eq!(fourth.error(), (429, "runs_per_minute".into()));
+    assert_eq!(fourth.header("retry-after"), "40");
+    let metrics = client.get("/metrics").await.body;
+    for line in [
+        "fugato_runs_begun_total 3",
+        "fugato_runs_ended_total{end=\"finished\"} 3",
+        "fugato_responses_total{class=\"4xx\"} 2",
+        "fugato_runs_active 0",
+        "fugato_streams_open 0",
+    ] {
+        assert!(metrics.lines().any(|it| it == line), "{line}\n{metrics}");
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_has_so_many_streams() {
+    let office = LetterServer::open();
+    let client = Client(
+        office
+            .routes()
+            .limits(Limits::default().streams(1))
+            .router(),
+    );
+    client.run("desk", "talk").await;
+    let follow = || request(Method::GET, "/threads/desk/events", &[], &Value::Null);
+    let open = client.0.clone().oneshot(follow()).await.unwrap();
+    assert_eq!(client.send(follow()).await.error(), (429, "streams".into()));
+    drop(open);
+    let again = client.get("/threads/desk/events?follow=false").await;
+    assert_eq!(again.events().len(), 4);
+}
+
+/// Lets nobody use more.
+struct UsedUp;
+
+#[async_trait]
+impl Quota for UsedUp {
+    async fn admit(&self, _: &Caller) -> Result<(), ApiError> {
+        Err(ApiError::too_many("credits", "3 credits are used up", None))
+    }
+}
+
+#[tokio::test]
+async fn a_quota_keeps_from_more_and_from_nothing_else() {
+    let office = LetterServer::open();
+    office.client().run("desk", "a free day").await;
+    let own = Router::new().route("/own", get(async || "own").post(async || "changed"));
+    let client = Client(office.routes().beside(own).quota(UsedUp).router());
+    let said = json!({ "messages": [{ "role": "user", "content": "a free day" }] });
+    for (path, body) in [
+        ("/threads/other/runs", json!({ "text": "a free day" })),
+        ("/v1/chat/completions", said),
+        ("/own", json!({})),
+    ] {
+        let refused = client.post(path, body).await;
+        assert_eq!(refused.error(), (429, "credits".into()), "{path}");
+        assert!(refused.body.contains("3 credits"), "{}", refused.body);
+        assert_eq!(refused.header("retry-after"), "");
+    }
+    assert_eq!(client.get("/own").await.body, "own");
+    let answers = json!({ "answers": { client.asked("desk").await: true } });
+    let answered = client.post("/threads/desk/resume", answers).await;
+    assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.body);
+    client.get("/threads/desk/events?follow=false").await;
+    let path = "/threads/desk";
+    let removed = client.with(Method::DELETE, path, &[], Value::Null).await;
+    assert_eq!(removed.status, StatusCode::NO_CONTENT, "{}", removed.body);
+}
