@@ -37,7 +37,7 @@ use crate::{
     calendar::{Lang, Sections},
     contract::Call,
     deps::Deps,
-    schedule::{Point, ScheduleState},
+    schedule::{DayMapping, Point, ScheduleState},
     store::{MemoryNote, Reminder},
 };
 
@@ -154,6 +154,12 @@ impl<'a> Facts<'a> {
 }
 
 impl Facts<'_> {
+    /// Returns the days from today on.
+    fn days_ahead(&self) -> impl Iterator<Item = &DayMapping> {
+        let days = self.schedule.window.days.iter();
+        days.filter(|day| i32::from(day.day_index) >= self.today)
+    }
+
     /// Returns the first point at which something can still begin; none if that is not known.
     pub(crate) fn earliest(&self) -> Option<Point> {
         earliest(self.schedule, self.now?, self.sections)

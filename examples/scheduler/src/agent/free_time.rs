@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::{ScheduleState, Slot};
+use crate::schedule::{DayMapping, ScheduleState, Slot};
 
 /// A time that the person wants kept free until they take it back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,14 +15,20 @@ pub struct FreeTime {
 }
 
 impl FreeTime {
+    /// Returns the days of a schedule that have these dates.
+    pub(crate) fn days<'s>(
+        &self,
+        schedule: &'s ScheduleState,
+    ) -> impl Iterator<Item = &'s DayMapping> {
+        let days = schedule.window.days.iter();
+        days.filter(|day| !day.date.is_empty() && self.dates.contains(&day.date))
+    }
+
     /// Returns the sections of a schedule that these times take.
     pub(crate) fn slots(times: &[Self], schedule: &ScheduleState) -> Vec<Slot> {
         let last = schedule.window.sections.count();
-        let days = schedule.window.days.iter();
         let slots = times.iter().flat_map(|time| {
-            let days = days.clone();
-            let days = days.filter(|day| !day.date.is_empty() && time.dates.contains(&day.date));
-            days.flat_map(move |day| {
+            time.days(schedule).flat_map(move |day| {
                 let whole = (1..=last).filter(|_| time.sections.is_empty());
                 let sections = whole.chain(time.sections.iter().copied());
                 sections.map(|section| Slot::new(day.day_index, section, section))

@@ -379,18 +379,12 @@ impl Desk<'_> {
 
     fn free(&self, within: Option<&When>) -> String {
         let board = Board::new(self.facts.schedule);
-        let days: Vec<u16> = match within.and_then(|when| when.days.as_ref()) {
-            Some(days) => days.iter().copied().collect(),
-            None => self
-                .facts
-                .schedule
-                .window
-                .days
-                .iter()
-                .map(|day| day.day_index)
-                .filter(|day| (self.facts.today..self.facts.today + 7).contains(&i32::from(*day)))
-                .collect(),
-        };
+        let days = within.and_then(|when| when.days.clone());
+        let days = days.unwrap_or_else(|| {
+            let week = self.facts.days_ahead().map(|day| day.day_index);
+            week.take_while(|day| i32::from(*day) < self.facts.today + 7)
+                .collect()
+        });
         let mut lines = vec![];
         for day in days {
             let free: Vec<Slot> = board

@@ -8,14 +8,10 @@ use crate::agent::FreeTime;
 
 /// Returns the days and times of the window that are to be kept free.
 pub(super) fn kept_free(times: &[FreeTime], facts: &Facts<'_>) -> Vec<When> {
-    let times = times.iter().map(|time| {
-        let days = facts.schedule.window.days.iter();
-        let days = days.filter(|day| !day.date.is_empty() && time.dates.contains(&day.date));
-        When {
-            days: Some(days.map(|day| day.day_index).collect()),
-            starts: (!time.sections.is_empty()).then(|| time.sections.clone()),
-            ..When::default()
-        }
+    let times = times.iter().map(|time| When {
+        days: Some(time.days(facts.schedule).map(|day| day.day_index).collect()),
+        starts: (!time.sections.is_empty()).then(|| time.sections.clone()),
+        ..When::default()
     });
     times.collect()
 }
@@ -57,9 +53,7 @@ pub(super) fn without(facts: &Facts<'_>, whens: &[When]) -> Option<Vec<FreeTime>
 
 /// Returns the dates of the window from today on.
 fn ahead(facts: &Facts<'_>) -> BTreeSet<String> {
-    let days = facts.schedule.window.days.iter();
-    let days = days.filter(|day| i32::from(day.day_index) >= facts.today);
-    let dates = days.map(|day| day.date.clone());
+    let dates = facts.days_ahead().map(|day| day.date.clone());
     dates.filter(|date| !date.is_empty()).collect()
 }
 
@@ -73,8 +67,7 @@ fn dates(facts: &Facts<'_>, when: &When) -> BTreeSet<String> {
 pub(super) fn listed(times: &[FreeTime], facts: &Facts<'_>) -> Vec<String> {
     let words = Words::of(facts);
     let lines = times.iter().map(|time| {
-        let days = facts.schedule.window.days.iter();
-        let days = days.filter(|day| time.dates.contains(&day.date));
+        let days = time.days(facts.schedule);
         let days: Vec<_> = days.filter_map(|day| words.day(day.day_index)).collect();
         let slots = time.sections.iter();
         let slots = slots.map(|section| crate::schedule::Slot::new(1, *section, *section));

@@ -1,7 +1,7 @@
 //! From a text to tokens, by the lexicon, the names of the schedule, days and times.
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use fugato::words::{DayReference, Lexicon, TokenKind, Tokenizer, normalize, number};
+use fugato::words::{DayReference, Lexicon, TokenKind, Tokenizer, is_negated, normalize, number};
 use serde::Deserialize;
 
 use super::{
@@ -277,11 +277,18 @@ fn lists() -> Lists {
 
 pub(super) static NOTES: LazyLock<NoteWords> = LazyLock::new(|| lists().notes);
 
-/// Phrases that undo the last change, in the form of `normalize`.
-static UNDO: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut verbs = lists().verbs;
-    verbs.remove(&Verb::Undo).unwrap_or_default()
-});
+/// Returns the phrases for an action, in the form of `normalize`.
+fn phrases(verb: Verb) -> Vec<String> {
+    lists().verbs.remove(&verb).unwrap_or_default()
+}
+
+static UNDO: LazyLock<Vec<String>> = LazyLock::new(|| phrases(Verb::Undo));
+static FREE: LazyLock<Vec<String>> = LazyLock::new(|| phrases(Verb::Free));
+
+/// Returns true if a text denies that something is to be free: "I don't need Friday free".
+pub(super) fn denies_free(text: &str) -> bool {
+    is_negated(text, &FREE)
+}
 
 /// Returns true if a text is nothing but a word that undoes the last change, and manners.
 pub(super) fn is_undo(text: &str) -> bool {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::{
     Facts, Understanding,
     free_times::kept_free,
-    lex::{Noun, Verb},
+    lex::{Noun, Verb, denies_free},
     when::{self, When},
     wish::{Clause, Role, expand, is_open, not_understood, objects},
     words::Words,
@@ -31,6 +31,7 @@ use crate::{
 use finish::arrangement;
 
 pub(crate) use edits::edited;
+pub(super) use frees::freed_times;
 pub(crate) use repairs::repaired;
 pub(super) use terms::terms;
 
@@ -50,6 +51,8 @@ pub(super) struct Limits {
     pub(super) kept: BTreeSet<u32>,
     /// Days and times that are kept free for later requests, too.
     pub(super) free: Vec<When>,
+    /// Those of them from which everything goes away.
+    pub(super) cleared: Vec<When>,
 }
 
 impl Limits {
@@ -115,6 +118,11 @@ pub(super) fn is_ahead(slot: &Slot, facts: &Facts<'_>) -> bool {
 pub(super) fn plan(wishes: &[Clause], limits: &Limits, facts: &Facts<'_>) -> Understanding {
     let mut desk = Planner::new(facts, limits.clone());
     desk.free.clone_from(&limits.free);
+    if !limits.cleared.is_empty()
+        && let Err(refusal @ Understanding::Refusal(_)) = desk.clear(&limits.cleared, None)
+    {
+        return refusal;
+    }
     let mut place_all = 0;
     for wish in wishes {
         match desk.wish(wish) {
@@ -259,8 +267,8 @@ impl<'a> Planner<'a> {
             return Err(self.unchanged(&self.outside()));
         }
         let verb = main_verb(clause);
-        let is_needless = fugato::words::is_negated(&clause.text, &["need"]);
-        let not_kept = (clause.denies(Verb::Keep) || is_needless) && clause.has(Verb::Free);
+        let denies = || clause.denies(Verb::Keep) || denies_free(&clause.text);
+        let not_kept = clause.has(Verb::Free) && denies();
         let used_again = matches!(
             verb,
             Some((Verb::Free | Verb::Busy, true) | (Verb::Reopen, false))
@@ -321,6 +329,13 @@ impl<'a> Planner<'a> {
             {
                 self.keep_away(clause)
             }
+            // 周五只空上午 frees the morning.
+            None if clause.nouns.contains(&Noun::Off)
+                && !clause.whens.is_empty()
+                && clause.objects().next().is_none() =>
+            {
+                self.free(clause)
+            }
             None if clause.names.is_empty()
                 && clause.whens.iter().any(|(_, role)| *role == Role::Only) =>
             {
@@ -330,9 +345,6 @@ impl<'a> Planner<'a> {
                 && (clause.when(Role::To).is_some() || clause.when(Role::At).is_some()) =>
             {
                 self.relocate(clause, true)
-            }
-            None if clause.nouns.contains(&Noun::Off) && !clause.whens.is_empty() => {
-                self.free(clause)
             }
             _ => Err(not_understood(&clause.text, self.facts)),
         }?;
@@ -462,11 +474,12 @@ impl<'a> Planner<'a> {
             let same = there.iter().any(|other| other.task_class_id == class);
             u32::try_from(there.len()).unwrap_or(9) * 3 + if same { 8 } else { 0 }
         };
-        let mut spots: Vec<(u32, u16, u8)> = vec![];
+        let mut spots: Vec<(bool, u32, u16, u8)> = vec![];
         for day in days {
             for start in 1..=self.work.window.sections.count() {
-                if !(aligned.contains(&start) || within.exact)
-                    || !within.begins(&Slot::new(day, start, start))
+                let is_odd = !aligned.contains(&start) && !within.exact;
+                // Whoever names a day would rather have an odd place there than none.
+                if is_odd && within.days.is_none() || !within.begins(&Slot::new(day, start, start))
                 {
                     continue;
                 }
@@ -481,24 +494,34 @@ impl<'a> Planner<'a> {
                     }
                     None => load(day) + u32::from(day) + discomfort(day, start) + u32::from(start),
                 };
-                spots.push((cost, day, start));
+                spots.push((is_odd, cost, day, start));
             }
         }
         drop(board);
         spots.sort_unstable();
-        let mut why: Option<String> = None;
+        let mut why: Option<WriteRefusal> = None;
         let mut past = false;
-        for (_, day, start) in spots {
+        for (_, _, day, start) in spots {
             let slot = Slot::starting_at(day, start, duration);
             if !self.admits(&slot) {
                 past |= !is_ahead(&slot, self.facts);
                 continue;
             }
-            match self.put(id, day, start) {
-                Ok(()) => return Ok(()),
-                Err(refused) => {
-                    why.get_or_insert_with(|| self.words.refusal(&refused));
-                }
+            let Err(refused) = self.put(id, day, start) else {
+                return Ok(());
+            };
+            // What forbids a free place tells more than what takes another one.
+            let is_full = |why: &WriteRefusal| {
+                matches!(
+                    why,
+                    WriteRefusal::Conflict { .. } | WriteRefusal::OutsideDay { .. }
+                )
+            };
+            if why
+                .as_ref()
+                .is_none_or(|why| is_full(why) && !is_full(&refused))
+            {
+                why = Some(refused);
             }
         }
         let name = self.words.name(id).unwrap_or_default();
@@ -507,7 +530,7 @@ impl<'a> Planner<'a> {
             format!("{name}在那里没有空位"),
         );
         let over = self.pick("that time is over already", "那个时间已经过去了");
-        Err(match why {
+        Err(match why.map(|why| self.words.refusal(&why)) {
             Some(why) => self.pick(format!("{none}: {why}"), format!("{none}：{why}")),
             None if past => over,
             None => none,

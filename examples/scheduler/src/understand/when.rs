@@ -65,6 +65,17 @@ impl When {
         times.collect()
     }
 
+    /// Returns the other times of the same days.
+    pub(super) fn other_times(&self, facts: &Facts<'_>) -> Self {
+        let starts: BTreeSet<u8> = self.starts.iter().flatten().copied().collect();
+        let all: BTreeSet<u8> = (1..=facts.sections.count()).collect();
+        Self {
+            days: self.days.clone(),
+            starts: Some(&all - &starts),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn is_named(&self) -> bool {
         self.days.is_some() || self.starts.is_some() || self.odd.is_some()
     }
@@ -212,8 +223,7 @@ pub(super) fn days(references: &[DayReference], again: bool, facts: &Facts<'_>) 
 
 /// Returns the next days of these names, or all from today on.
 fn coming(names: &BTreeSet<u8>, again: bool, facts: &Facts<'_>) -> BTreeSet<u16> {
-    let days = facts.schedule.window.days.iter();
-    let ahead = days.filter(|day| i32::from(day.day_index) >= facts.today);
+    let ahead = facts.days_ahead();
     let named = ahead.filter(|day| names.contains(&day.day_of_week));
     if again {
         return named.map(|day| day.day_index).collect();

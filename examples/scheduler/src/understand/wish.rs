@@ -116,6 +116,44 @@ impl Clause {
                 .all(|(verb, not)| !not && matches!(verb, Verb::Show | Verb::Study | Verb::Place))
     }
 
+    /// Returns true if a clause wants some days to be free, or nothing to be put there.
+    fn frees_days(&self) -> bool {
+        let denied = [Verb::Place, Verb::Study, Verb::Add];
+        let denied = denied.iter().any(|verb| self.denies(*verb));
+        let is_denial = |(_, role): &(When, Role)| *role == Role::Not;
+        // "Nothing on Friday".
+        let bare = self.verbs.is_empty() && (self.is_negated || self.whens.iter().any(is_denial));
+        let is_wish = self.has(Verb::Free) || self.has(Verb::Busy) || denied || bare;
+        let mut whens = self.whens.iter();
+        let names_days = if bare {
+            // "Not before ten and not on the weekend" are two limits.
+            whens.next().is_some_and(|(when, _)| when.days.is_some())
+        } else {
+            whens.any(|(when, _)| when.days.is_some())
+        };
+        is_wish && self.names.is_empty() && names_days
+    }
+
+    /// Returns true for a clause that only leaves times out of a day that the one before it frees, such
+    /// as 但上午不用, or says which times of it are meant: "but only the afternoon".
+    fn is_part_of_day(&self) -> bool {
+        let spares = |(verb, not): &(Verb, bool)| match verb {
+            Verb::Free | Verb::Busy => *not,
+            Verb::Reopen | Verb::Keep => !not,
+            // "But I can work in the morning".
+            Verb::Place | Verb::Study => !not && self.is_limit && self.nouns.is_empty(),
+            _ => false,
+        };
+        let is_time = |(when, _): &(When, Role)| when.days.is_none() && when.starts.is_some();
+        let plain = self.names.is_empty() && self.unknown.is_empty() && self.quoted.is_empty();
+        let bounds = |(_, role): &(When, Role)| !matches!(role, Role::At | Role::To);
+        let says = self.is_negated || !self.verbs.is_empty() || self.whens.iter().any(bounds);
+        // "But the morning" excepts it; "but the morning off" does not.
+        let says = says || self.is_limit && self.nouns.is_empty();
+        let times = !self.whens.is_empty() && self.whens.iter().all(is_time);
+        plain && says && times && self.verbs.iter().all(spares)
+    }
+
     fn is_empty(&self) -> bool {
         self.verbs.is_empty()
             && self.queries.is_empty()
@@ -165,11 +203,15 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
     if is_question {
         return answer::answer(&merged(&clauses), facts);
     }
-    let (wishes, limits) = split(clauses);
+    let (wishes, limits) = split(with_parts_of_days(clauses));
     if wishes.is_empty() {
         return plan::limits_alone(&limits, facts);
     }
-    let bounds = match limits_of(&limits, facts) {
+    let plans = [Verb::Place, Verb::Rearrange, Verb::Spread];
+    let plans = wishes
+        .iter()
+        .any(|wish| plans.iter().any(|verb| wish.has(*verb)));
+    let bounds = match limits_of(&limits, plans, facts) {
         Ok(bounds) => bounds,
         Err(refusal) => return refusal,
     };
@@ -194,6 +236,39 @@ fn merged(clauses: &[Clause]) -> Clause {
         all.is_negated |= clause.is_negated;
     }
     all
+}
+
+/// Lets what leaves times out of a day that is to be free be a part of that wish.
+fn with_parts_of_days(clauses: Vec<Clause>) -> Vec<Clause> {
+    let mut said: Vec<Clause> = vec![];
+    for mut clause in clauses {
+        let free = said.iter_mut().rfind(|it| !it.is_reason);
+        let Some(free) = free.filter(|it| it.frees_days() && clause.is_part_of_day()) else {
+            said.push(clause);
+            continue;
+        };
+        let keeps = clause.has(Verb::Keep).then(|| {
+            // "But leave the morning as it is": nothing goes there, either.
+            let days = free.whens.iter().find_map(|(when, _)| when.days.clone());
+            let mut kept = clause.clone();
+            for (when, _) in &mut kept.whens {
+                when.days.clone_from(&days);
+            }
+            kept.is_limit = true;
+            kept
+        });
+        for (_, role) in &mut clause.whens {
+            if matches!(role, Role::At | Role::To | Role::Not) {
+                *role = Role::Except;
+            }
+        }
+        let text = free.text.clone();
+        complete(free, clause);
+        // What denies the part denies no more than that.
+        free.text = text;
+        said.extend(keeps);
+    }
+    said
 }
 
 /// Separates what is wanted from the limits on it, clause by clause.
@@ -376,8 +451,13 @@ fn complete(clause: &mut Clause, more: Clause) {
     clause.text = format!("{} {}", clause.text, more.text);
 }
 
-/// Returns the limits that clauses set, or a refusal that names what is not understood.
-fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understanding> {
+/// Returns the limits that clauses set on a plan or on another wish, or a refusal that names what is
+/// not understood.
+fn limits_of(
+    clauses: &[Clause],
+    of_plan: bool,
+    facts: &Facts<'_>,
+) -> Result<Limits, Understanding> {
     let mut limits = Limits::default();
     for clause in clauses {
         if let Some(word) = clause.unknown.first() {
@@ -385,9 +465,27 @@ fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understand
         }
         let free = clause.verbs.iter().any(|(verb, not)| {
             matches!(verb, Verb::Free | Verb::Busy) && !not
-                || matches!(verb, Verb::Place | Verb::Study | Verb::Move | Verb::Add) && *not
+                || matches!(verb, Verb::Place | Verb::Study | Verb::Add) && *not
         }) || clause.nouns.contains(&Noun::Off);
-        let busy = clause.has(Verb::Busy);
+        // "Nothing on Sunday, and the report goes to Monday" are two wishes, and one Sunday.
+        let is_wish = free && !clause.is_limit && !of_plan && !clause.nouns.contains(&Noun::It);
+        let is_once =
+            is_wish || clause.has(Verb::Busy) || clause.has(Verb::Free) && !clause.has(Verb::Keep);
+        let once = |when: &When| if is_once { when.clone() } else { when.weekly() };
+        // "Keep Monday free, but not the morning".
+        let is_part = |(when, role): &(When, Role)| {
+            when.days.is_none() && (*role == Role::Except || free && *role != Role::At)
+        };
+        if clause.frees_days() && clause.whens.iter().any(is_part) {
+            let times = plan::freed_times(clause, facts);
+            let times: Vec<When> = times.iter().map(once).collect();
+            limits.closed.extend(times.iter().cloned());
+            limits
+                .cleared
+                .extend(times.iter().filter(|_| is_wish).cloned());
+            limits.free.extend(times.into_iter().filter(|_| free));
+            continue;
+        }
         let keep_verb = clause.keeps();
         let keeps = keep_verb || clause.is_negated || clause.is_limit;
         let mut used = false;
@@ -402,18 +500,21 @@ fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understand
                 }
                 Role::Only => limits.only.push(when.clone()),
                 // "Nothing before ten" closes what is before ten.
-                Role::Before | Role::By | Role::After if free => {
+                Role::Before | Role::By | Role::After if free || clause.denies(Verb::Move) => {
                     limits.closed.push(plan::spanned(when, *role, facts));
                 }
                 Role::Before => limits.before.push(when.clone()),
                 Role::By => limits.by.push(when.clone()),
                 Role::After => limits.after.push(when.clone()),
+                Role::To if clause.denies(Verb::Move) => limits.closed.push(when.weekly()),
                 Role::At | Role::To | Role::From if free => {
-                    let once = busy || clause.has(Verb::Free) && !clause.has(Verb::Keep);
-                    let when = if once { when.clone() } else { when.weekly() };
-                    limits.closed.push(when.clone());
+                    let (when, every) = (once(when), when.weekly());
+                    limits
+                        .closed
+                        .push(if is_wish { every } else { when.clone() });
                     // "Not to tomorrow" is about this wish alone.
                     if clause.names.is_empty() && *role != Role::To {
+                        limits.cleared.extend(is_wish.then(|| when.clone()));
                         limits.free.push(when);
                     }
                 }

@@ -54,14 +54,8 @@ impl Desk<'_> {
     }
 
     pub(super) fn all(&self) -> String {
-        let days: BTreeSet<u16> = self
-            .facts
-            .schedule
-            .window
-            .days
-            .iter()
-            .map(|day| day.day_index)
-            .filter(|day| i32::from(*day) >= self.facts.today)
+        let days = self.facts.days_ahead().map(|day| day.day_index);
+        let days: BTreeSet<u16> = days
             .filter(|day| !self.on(&When::on(*day)).is_empty())
             .collect();
         let listing = self.listing(

@@ -5,7 +5,7 @@ use fugato::state::say;
 
 use super::{
     super::{
-        Understanding, free_times,
+        Facts, Understanding, free_times,
         lex::{Noun, Verb},
         when::When,
         wish::{Clause, Role, expand, not_understood},
@@ -18,10 +18,7 @@ impl Planner<'_> {
     /// Frees days and times: what lies there goes to the nearest other place, or is pending again.
     pub(super) fn free(&mut self, clause: &Clause) -> PlanResult {
         let denied = |role| matches!(role, Role::Not | Role::Except);
-        let named = clause.whens.iter().any(|(_, role)| !denied(*role));
-        // "Not on Friday, free it" frees Friday; "free the weekend, not Sunday" the rest of it.
-        let freed = |role| role != Role::Only && (!denied(role) || !named && role == Role::Not);
-        let whens = self.times(clause, freed);
+        let whens = freed_times(clause, self.facts);
         if whens.is_empty()
             || !clause.names.iter().all(|(_, role)| denied(*role))
                 && clause.has(Verb::Free)
@@ -32,34 +29,19 @@ impl Planner<'_> {
                 "要空出哪一天或哪个时间？没有改动任何内容。"
             )));
         }
-        // The limits that the clause set are the times themselves.
-        (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
+        self.drop_limits(clause);
         self.free.extend(whens.iter().cloned());
         self.clear(&whens, None)
     }
 
-    /// Returns the times of a clause that are to be free, without those that it excepts.
-    fn times(&self, clause: &Clause, freed: impl Fn(Role) -> bool) -> Vec<When> {
-        let (mut whens, mut excepted) = (vec![], vec![]);
-        for (when, role) in &clause.whens {
-            if freed(*role) {
-                whens.push(spanned(when, *role, self.facts));
-            } else if matches!(role, Role::Not | Role::Except) {
-                excepted.push(when.weekly());
-            }
-        }
-        // "Keep every day free except Sunday".
-        let all = [Noun::All, Noun::Day]
-            .iter()
-            .any(|noun| clause.nouns.contains(noun));
-        if whens.is_empty() && !excepted.is_empty() && all {
-            whens.push(When::default());
-        }
-        if excepted.is_empty() {
-            return whens;
-        }
-        let left = whens.iter().map(|when| when.without(&excepted, self.facts));
-        left.flatten().collect()
+    /// Drops the limits that a clause set, which are the times themselves that are to be free.
+    fn drop_limits(&mut self, clause: &Clause) {
+        let of_clause = |when: &When| {
+            let mut own = clause.whens.iter();
+            own.any(|(own, role)| *role == Role::Only && own == when)
+        };
+        self.limits.only.retain(|when| !of_clause(when));
+        (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
     }
 
     /// Carries out "I only have time in the mornings this week": the other times of these days are
@@ -74,13 +56,13 @@ impl Planner<'_> {
         if starts.is_empty() {
             return Err(not_understood(&clause.text, self.facts));
         }
-        let others = (1..=self.facts.sections.count()).filter(|section| !starts.contains(section));
         let others = When {
             days: (!days.is_empty()).then_some(days),
-            starts: Some(others.collect()),
+            starts: Some(starts),
             ..When::default()
         };
-        self.limits.only.clear();
+        let others = others.other_times(self.facts);
+        self.drop_limits(clause);
         self.free.push(others.clone());
         self.clear(&[others], None)
     }
@@ -228,14 +210,11 @@ impl Planner<'_> {
 
     /// Carries out "nothing on Friday" and "do not put reading on Friday".
     pub(super) fn keep_away(&mut self, clause: &Clause) -> PlanResult {
-        // "From the 7th to the 9th nothing" names the days; an item that stays away leaves some.
-        let is_away = clause.names.is_empty();
-        let away = |role| role != Role::Except && (is_away || role != Role::From);
-        let whens = self.times(clause, away);
+        let whens = freed_times(clause, self.facts);
         if whens.is_empty() {
             return Self::keep();
         }
-        (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
+        self.drop_limits(clause);
         // "Nothing tomorrow except the report" leaves the report.
         let (left, names): (Vec<_>, Vec<_>) = clause
             .names
@@ -287,4 +266,67 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the times of a clause that are to be free, without those that it excepts.
+pub(in super::super) fn freed_times(clause: &Clause, facts: &Facts<'_>) -> Vec<When> {
+    let off = clause.verbs.is_empty() && clause.nouns.contains(&Noun::Off);
+    let frees = clause.has(Verb::Free) || clause.has(Verb::Busy) || off;
+    let denied = |role| matches!(role, Role::Not | Role::Except);
+    let is_wanted = |role| !denied(role) && role != Role::Only;
+    let named = clause.whens.iter().any(|(_, role)| is_wanted(*role));
+    // "Not on Friday, free it" frees Friday; "free the weekend, not Sunday" the rest of it. "From the
+    // 7th to the 9th nothing" names the days; an item that stays away leaves some.
+    let freed = |role| match role {
+        Role::Except => false,
+        Role::Not | Role::Only if frees => !named,
+        Role::From => frees || clause.names.is_empty(),
+        _ => true,
+    };
+    let bounds = |role| matches!(role, Role::Only | Role::Before | Role::By | Role::After);
+    let dayed = clause
+        .whens
+        .iter()
+        .filter(|(when, role)| when.days.is_some() && !bounds(*role) && freed(*role));
+    let days: BTreeSet<u16> = dayed
+        .clone()
+        .flat_map(|(when, _)| when.days.iter().flatten().copied())
+        .collect();
+    let is_whole = dayed.clone().any(|(when, _)| when.starts.is_none());
+    let (mut whens, mut excepted) = (vec![], vec![]);
+    for (when, role) in &clause.whens {
+        let is_time = when.days.is_none() && when.starts.is_some() && !days.is_empty();
+        let is_time = is_time && !denied(*role);
+        if is_time && bounds(*role) && (frees || *role != Role::Only) {
+            // "Monday, but only the afternoon", "Monday after three".
+            excepted.push(spanned(when, *role, facts).other_times(facts));
+        } else if is_time && bounds(*role) {
+            excepted.push(when.clone());
+        } else if is_time && is_whole && freed(*role) && !clause.again {
+            // "Keep Friday free from nine to twelve".
+            excepted.push(when.other_times(facts));
+        } else if is_time && freed(*role) && !clause.again {
+            // "Monday morning and the evening".
+            whens.push(When {
+                days: Some(days.clone()),
+                ..when.clone()
+            });
+        } else if freed(*role) {
+            whens.push(spanned(when, *role, facts));
+        } else if denied(*role) {
+            excepted.push(when.weekly());
+        }
+    }
+    // "Keep every day free except Sunday".
+    let all = [Noun::All, Noun::Day]
+        .iter()
+        .any(|noun| clause.nouns.contains(noun));
+    if whens.is_empty() && !excepted.is_empty() && all {
+        whens.push(When::default());
+    }
+    if excepted.is_empty() {
+        return whens;
+    }
+    let left = whens.iter().map(|when| when.without(&excepted, facts));
+    left.flatten().collect()
 }

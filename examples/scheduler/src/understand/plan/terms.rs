@@ -642,8 +642,8 @@ impl Planner<'_> {
                 .filter(|slot| slot.day == day);
             there.map(|slot| u32::from(slot.sections())).sum::<u32>()
         };
-        let days = self.work.window.days.iter().map(|day| day.day_index);
-        let full = days.filter(|day| i32::from(*day) >= self.facts.today && sections(*day) > limit);
+        let days = self.facts.days_ahead().map(|day| day.day_index);
+        let full = days.filter(|day| sections(*day) > limit);
         let full: Vec<String> = full.filter_map(|day| self.words.day(day)).collect();
         if !full.is_empty() {
             let full = full.join(self.facts.lang.pick(", ", "、"));

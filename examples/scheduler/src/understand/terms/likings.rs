@@ -297,6 +297,9 @@ impl Sentence<'_> {
 
     /// The evenings of some days of the week, or of all others.
     fn evening_on_days(&self, time: Option<Time>, liking: Liking) -> Option<PreferenceArgs> {
+        if self.excepts_of_days {
+            return None;
+        }
         let mut days = self.habitual(self.has(TermWord::Except))?;
         if self.has(TermWord::Except) {
             let but = |day: &u8| !days.contains(day);

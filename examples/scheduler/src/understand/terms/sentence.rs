@@ -37,6 +37,8 @@ pub(super) struct Sentence<'f> {
     pub(super) is_question: bool,
     /// True if a part of the day is meant again and again: "mornings".
     pub(super) again: bool,
+    /// True if days are named before a word such as "except", which is then not about them.
+    pub(super) excepts_of_days: bool,
 }
 
 /// Returns the tokens of a text.
@@ -114,6 +116,7 @@ impl<'f> Sentence<'f> {
             unknown: vec![],
             is_question: false,
             again: false,
+            excepts_of_days: false,
         };
         let (mut at, mut beside) = (0, false);
         while let Some(token) = tokens.get(at) {
@@ -161,9 +164,13 @@ impl<'f> Sentence<'f> {
                     let today = DayReference::FromToday(0);
                     self.days.push((today, false, token.text.clone()));
                 }
+                // 以后周五下午不要排 begins with "from now on"; 九点以后 is a time.
+                let from_now_on = self.is_empty() && token.text == "以后";
                 let part = [TermWord::Morning, TermWord::Afternoon, TermWord::Evening];
+                self.excepts_of_days |= *word == TermWord::Except && !self.days.is_empty();
                 self.again |= part.contains(word) && token.text.ends_with('s');
-                self.words.push(*word);
+                self.words
+                    .push(if from_now_on { TermWord::Each } else { *word });
             }
             TokenKind::Name(things, exact) => {
                 let name = Ref::of(things.iter().copied(), *exact).or_longer(self.facts.schedule);

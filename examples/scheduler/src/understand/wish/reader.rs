@@ -166,7 +166,9 @@ impl Reader<'_, '_> {
             .any(|(verb, _)| *verb == Verb::Move);
         let spans = to.kind == Kind::Relation(Relation::To)
             && !moves
-            && (self.clause.is_away || self.role != Some(Role::From));
+            && (self.clause.is_away
+                || self.clause.has(Verb::Free)
+                || self.role != Some(Role::From));
         // "From 3 to 4 sections" is an amount.
         let counts = matches!(end.kind, Kind::Number(_))
             && further
@@ -316,6 +318,10 @@ impl Reader<'_, '_> {
                     }
                 }
             }
+            // 以后周五下午不要排 begins with "from now on".
+            Relation::After if token.text == "以后" && self.clause.is_empty() => {
+                self.clause.again = true;
+            }
             Relation::After => {
                 let used = !token.text.is_ascii() && self.just_closed(Role::After);
                 if !used {
@@ -339,10 +345,7 @@ impl Reader<'_, '_> {
             }
             Relation::Reason => self.clause.is_reason = true,
             Relation::But => self.clause.is_limit = true,
-            Relation::Each => {
-                self.clause.again = true;
-                let _ = rest;
-            }
+            Relation::Each => self.clause.again = true,
             Relation::On | Relation::Of | Relation::Then => {}
         }
     }
@@ -369,7 +372,10 @@ impl Reader<'_, '_> {
             return;
         }
         self.clause.nouns.insert(noun);
-        let _ = self.role.take_if(|role| matches!(role, Role::Only));
+        // 只空下午 is about the afternoon.
+        let _ = self
+            .role
+            .take_if(|role| *role == Role::Only && noun != Noun::Off);
     }
 
     /// Returns the classes whose names have the word for revision.
@@ -546,9 +552,10 @@ fn names_days(rest: &[Token]) -> bool {
         .is_some_and(|next| matches!(next.kind, Kind::Days(..)))
 }
 
-/// Returns true if what follows puts the object before the verb: "do not make Friday free", 别把周三空出来.
+/// Returns true if what follows puts the object or the day before the verb: "do not make Friday free",
+/// 别把周三空出来, 别在周日排.
 fn leads_to_verb(rest: &[Token]) -> bool {
-    const LEADS: [&str; 7] = ["make", "let", "get", "把", "将", "让", "使"];
+    const LEADS: [&str; 9] = ["make", "let", "get", "把", "将", "让", "使", "在", "往"];
     let mut said = rest.iter();
     let lead = said.next();
     lead.is_some_and(|lead| LEADS.contains(&lead.text.as_str()))
