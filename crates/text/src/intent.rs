@@ -1,7 +1,10 @@
 //! Requests, refusals and questions, as far as words alone show them.
 use std::collections::BTreeSet;
 
-use crate::word::{after_word, before_word, is_inside, word_positions};
+use crate::{
+    RestrictionKind, is_chinese, restriction,
+    word::{after_word, before_word, is_inside, word_positions},
+};
 
 /// Returns true if a text is a question, by its end or by its first word.
 pub fn is_question(text: &str) -> bool {
@@ -73,6 +76,87 @@ pub(crate) fn ends_in_denial(text: &str) -> bool {
     !is_other && (denies.is_some() || text.ends_with("n't"))
 }
 
+/// Returns what a text in lower case denies, if it begins by that: "please don't list files",
+/// 没必要列出文件. None for other texts, and for a question such as "don't you".
+///
+/// ```
+/// use fugato_text::denied;
+///
+/// assert_eq!(denied("please don't list files"), Some("list files"));
+/// assert_eq!(denied("there is no need to list files"), Some("to list files"));
+/// assert_eq!(denied("没必要列出文件"), Some("列出文件"));
+/// assert_eq!([denied("no, list files"), denied("别的文件"), denied("don't you see it")], [None; 3]);
+/// ```
+pub fn denied(text: &str) -> Option<&str> {
+    const LEADS: [&str; 20] = [
+        "please",
+        "just",
+        "so",
+        "you",
+        "there is",
+        "there's",
+        "it is",
+        "it's",
+        "请",
+        "您",
+        "你",
+        "就",
+        "先",
+        "暂时",
+        "现在",
+        "今天",
+        "什么都",
+        "什么也",
+        "也",
+        "都",
+    ];
+    /// These deny what follows only behind other words: "no, list files", 莫斯科.
+    const LATER: [&str; 5] = ["no", "without", "cannot", "n't", "莫"];
+    let marks = |c: char| c.is_whitespace() || ",，".contains(c);
+    let mut said = text.trim();
+    loop {
+        // These are other things, and other people.
+        if after_word(said, &["别的", "别人", "别处"]).is_some() {
+            return None;
+        }
+        let word = said.split(char::is_whitespace).next().unwrap_or_default();
+        let behind = said.get(word.len()..).unwrap_or_default().trim_start();
+        let is_asked = after_word(behind, &["you", "we", "i"]).is_some();
+        let by_itself = NOT.into_iter().filter(|not| !LATER.contains(not));
+        let denied = by_itself
+            .chain(["do not", "no need", "no reason", "no longer", "不再"])
+            .find_map(|not| after_word(said, &[not]))
+            .or_else(|| (word.ends_with("n't") && !is_asked).then_some(behind));
+        if let Some(denied) = denied {
+            return Some(denied.trim_start());
+        }
+        said = after_word(said, &LEADS)?.trim_start_matches(marks);
+    }
+}
+
+/// Returns true if a text leaves out what it names so, regardless of case: "all but a.txt",
+/// "b.txt, not a.txt", 除了a.txt以外.
+///
+/// ```
+/// use fugato_text::is_left_out;
+///
+/// let out = |text| is_left_out(text, "a.txt");
+/// assert!(out("read all files except a.txt") && out("read b.txt, but not A.txt"));
+/// assert!(out("读取b.txt，别读a.txt") && out("除了a.txt以外都读"));
+/// assert!(!out("don't read b.txt, read a.txt") && !out("能不能读a.txt") && !out("not ba.txt"));
+/// ```
+pub fn is_left_out(text: &str, name: &str) -> bool {
+    let (lower, name) = (text.to_lowercase().replace('’', "'"), name.to_lowercase());
+    let limit = restriction(&lower).filter(|it| it.kind == RestrictionKind::Exception);
+    let is_excepted = limit.is_some_and(|it| name_positions(it.words, &name).next().is_some());
+    is_excepted
+        || thoughts(&lower).into_iter().any(|thought| {
+            let denial = Denial::of(thought);
+            let mut places = name_positions(thought, &name);
+            places.any(|at| denial.is_about(at) || denial.is_about_object(at))
+        })
+}
+
 /// Returns true if one of these verbs is negated. Each clause is checked separately.
 pub fn is_negated<W: AsRef<str>>(text: &str, verbs: &[W]) -> bool {
     let lower = text.to_lowercase().replace('’', "'");
@@ -139,6 +223,7 @@ impl<'t> Denial<'t> {
                 let goes_on = not.is_ascii() && after.starts_with(|c: char| c.is_alphanumeric());
                 let is_bound = after_word(after.trim_start(), &BOUND).is_some();
                 let inside = inside || not == "别" && before.ends_with(WORDS_WITH_BIE);
+                let inside = inside || asks_both(before, not);
                 (!inside && !goes_on && !is_bound).then_some(at + not.len())
             })
         });
@@ -152,6 +237,28 @@ impl<'t> Denial<'t> {
         let before = before.trim_end_matches("帮我").trim_end_matches("给我");
         at >= self.from || BARE.iter().any(|not| before.ends_with(not))
     }
+
+    /// Returns true if what begins at a position is the object of a denied Chinese verb: 不读a.txt.
+    fn is_about_object(&self, at: usize) -> bool {
+        let before = self.thought.get(..at).unwrap_or_default().trim_end();
+        let verbs = before.char_indices().rev().take(2);
+        let mut verbs = verbs.filter_map(|(at, _)| before.split_at_checked(at));
+        verbs.any(|(before, verb)| {
+            let asks = before
+                .strip_suffix('不')
+                .and_then(|it| it.chars().next_back());
+            is_chinese(verb)
+                && asks.is_none_or(|sign| !verb.starts_with(sign))
+                && BARE.iter().any(|not| before.ends_with(not))
+        })
+    }
+}
+
+/// Returns true for a question such as 能不能, of which these are the text before the denial and the
+/// denial.
+fn asks_both(before: &str, not: &str) -> bool {
+    let verb = not.strip_prefix(['不', '没']);
+    verb.is_some_and(|verb| !verb.is_empty() && before.ends_with(verb))
 }
 
 /// Returns the whole number directly after one of these words, which are in lower case; `None` if
@@ -178,18 +285,25 @@ pub fn number_after<W: AsRef<str>>(text: &str, words: &[W]) -> Option<i64> {
 /// several.
 pub fn mentioned<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = text.to_lowercase();
-    let inner = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
     let is_mentioned = |name: &&str| {
-        let name = name.to_lowercase();
-        lower.match_indices(&name).any(|(at, found)| {
-            let before = lower.get(..at).and_then(|text| text.chars().next_back());
-            let rest = lower.get(at + found.len()..);
-            let after = rest.and_then(|text| text.chars().next());
-            !name.is_empty() && !inner(before) && !inner(after)
-        })
+        name_positions(&lower, &name.to_lowercase())
+            .next()
+            .is_some()
     };
     let mentioned = names.into_iter().filter(is_mentioned);
     mentioned.max_by_key(|name| name.len())
+}
+
+/// Returns the positions at which a text has a name as a whole word.
+fn name_positions<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
+    let inner = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    let places = text.match_indices(name).filter(move |(at, found)| {
+        let before = text.get(..*at).and_then(|text| text.chars().next_back());
+        let rest = text.get(at + found.len()..);
+        let after = rest.and_then(|text| text.chars().next());
+        !name.is_empty() && !inner(before) && !inner(after)
+    });
+    places.map(|(at, _)| at)
 }
 
 /// Returns the name that a text gives to something: `named alpha`, `名叫小明`.
@@ -257,6 +371,8 @@ mod tests {
             "not below 3 sell",
             "不低于 3 就卖",
             "今天和明天分别卖",
+            "能不能卖",
+            "要不要卖掉",
             "buy",
         ] {
             assert!(!is_negated(text, &verbs), "{text}");

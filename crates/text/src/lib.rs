@@ -40,7 +40,9 @@ pub use courtesy::{Courtesy, courtesy};
 pub use date::{DateDirection, DatedText, dates};
 pub use day_reference::{DayMention, DayReference, day_mentions, day_reference};
 pub use forget::{notes_meant, to_forget};
-pub use intent::{is_negated, is_question, is_wanted, mentioned, named, number_after};
+pub use intent::{
+    denied, is_left_out, is_negated, is_question, is_wanted, mentioned, named, number_after,
+};
 pub use keyword::{keywords, path, period};
 pub use lexicon::Lexicon;
 pub use money::{currency, decimal, money, money_in, priced_in};

@@ -8,15 +8,15 @@ use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
     state::{Lang, say},
     words::{
-        ShortAnswer, after_word, courtesy, has_any_word, is_question, keywords, normalize, path,
-        strip_phrase, to_forget, wishes,
+        RestrictionKind, ShortAnswer, after_word, courtesy, denied, has_any_word, is_question,
+        keywords, normalize, path, restriction, strip_phrase, to_forget, wishes,
     },
 };
 use serde_json::{Value, json};
 
 pub(crate) use card::{corrected, declined, takes_its_place};
 
-use files::{LIST, WRITE, depends, named_again, read, written};
+use files::{LIST, depends, excepted, named_again, read, written};
 use sums::{bare, expression};
 use times::{TIME, times};
 
@@ -133,12 +133,17 @@ fn begins(before: &str, part: &str) -> bool {
     if named_again(part) {
         return is_next;
     }
+    // What is left out belongs to the wish before it.
+    let limit = restriction(part).filter(|it| it.kind == RestrictionKind::Exception);
+    if limit.is_some_and(|it| part.starts_with(it.words)) {
+        return false;
+    }
     let Some(wish) = one(part, None) else {
         return false;
     };
     let is_note = to_remember(part).is_some();
     let of_files = wish.calls.iter().any(|call| file(call).is_some()) && path(part).is_some();
-    let refused = wish.calls.is_empty() && strip_phrase(part, WRITE).is_some();
+    let refused = wish.calls.is_empty() && files::writes(part);
     if is_note || of_files || refused {
         return true;
     }
@@ -178,27 +183,8 @@ fn asks(text: &str) -> bool {
 
 /// Returns true if words begin by denying what follows: "don't list files".
 fn denies(text: &str) -> bool {
-    const DENIES: [&str; 15] = [
-        "please don't",
-        "please do not",
-        "don't",
-        "do not",
-        "dont",
-        "never",
-        "什么都不要",
-        "什么都别",
-        "什么也别",
-        "请不要",
-        "请别",
-        "不要",
-        "不用",
-        "先别",
-        "别",
-    ];
     let said = normalize(text);
-    let rest = after_word(said.trim(), &DENIES);
-    // 别的文件 are other files.
-    rest.is_some_and(|rest| !rest.starts_with(['的', '人'])) && !said.trim_end().ends_with('?')
+    denied(&said).is_some() && !said.trim_end().ends_with('?')
 }
 
 /// Returns true if words begin with something that no tool does.
@@ -237,8 +223,8 @@ fn instead(message: &str) -> Option<&str> {
     const ONLY: [&str; 11] = [
         "instead", "just", "only", "please", "but", "只要", "只", "就", "直接", "而是", "请",
     ];
-    let (denied, wanted) = message.split_once([',', '，', ';', '；'])?;
-    if !denies(denied) {
+    let (unwanted, wanted) = message.split_once([',', '，', ';', '；'])?;
+    if !denies(unwanted) {
         return None;
     }
     let mut wanted = wanted.trim();
@@ -315,6 +301,14 @@ fn one(message: &str, before: Option<&str>) -> Option<Intent> {
         return Some(Intent::answer(say!(
             "I cannot do “{text}”: nothing of it was done.",
             "“{text}”我做不了：这一部分什么都没有做。"
+        )));
+    }
+    if let Some(limit) = excepted(text) {
+        return Some(Intent::answer(say!(
+            "I cannot leave files out (“{limit}”), so nothing was done. Name each file that is meant; \
+             “list files” shows which there are.",
+            "我不能把一些文件排除在外（“{limit}”），所以什么都没有做。请把要用的文件一个一个说出来；\
+             说“列出文件”可以看到有哪些。"
         )));
     }
     // A file that is named beside them is another wish.

@@ -2,8 +2,8 @@
 use fugato::{
     state::ToolCall,
     words::{
-        ShortAnswer, after_phrase, after_word, decided, is_question, normalize, path, strip_phrase,
-        wishes, without_code,
+        ShortAnswer, after_phrase, after_word, decided, denied, is_question, normalize, path,
+        strip_phrase, wishes, without_code,
     },
 };
 use serde_json::Value;
@@ -140,15 +140,15 @@ fn wanted_instead(words: &str) -> Option<String> {
         "写",
         "是",
     ];
-    const WHY: [&str; 26] = [
-        "not", "i", "i'm", "it", "it's", "that", "that's", "this", "because", "too", "we", "you",
-        "don't", "do not", "later", "never", "there", "不", "别", "太", "我", "没", "先", "等",
-        "因为", "这",
+    const WHY: [&str; 21] = [
+        "i", "i'm", "it", "it's", "that", "that's", "this", "because", "too", "we", "you", "later",
+        "there", "不", "太", "我", "没", "先", "等", "因为", "这",
     ];
     let reason = declined(words)?;
     let reason = reason.trim();
     let wanted = strip_phrase(reason, &WRITES).map(str::trim);
-    let is_why = after_word(&normalize(reason), &WHY).is_some();
+    let said = normalize(reason);
+    let is_why = after_word(&said, &WHY).is_some() || denied(&said).is_some();
     wanted
         .or_else(|| (!is_why).then_some(reason))
         .filter(|it| !it.is_empty())

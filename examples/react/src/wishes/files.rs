@@ -1,5 +1,5 @@
 //! Wishes about files.
-use fugato::words::{RestrictionKind, after_phrase, path, restriction, strip_phrase};
+use fugato::words::{RestrictionKind, after_phrase, is_left_out, path, restriction, strip_phrase};
 
 use super::{after, is_any};
 
@@ -62,6 +62,23 @@ pub(super) const WRITE: &[&str] = &[
     "保存到",
 ];
 
+/// The words before the name of a file that is to be written, or before nothing at all.
+const NEW: &[&str] = &[
+    "create a file",
+    "create a new file",
+    "write a file",
+    "write a new file",
+    "make a file",
+    "make a new file",
+    "创建文件",
+    "创建一个文件",
+    "新建文件",
+    "新建一个文件",
+    "建一个文件",
+    "写一个文件",
+    "写个文件",
+];
+
 /// Reads a wish to see files.
 pub(super) fn read(text: &str) -> Vec<String> {
     const HOLDS: [&str; 8] = [
@@ -74,13 +91,14 @@ pub(super) fn read(text: &str) -> Vec<String> {
         "写着什么",
         "的内容",
     ];
-    const NOT: [&str; 7] = [
-        "not ", "but not ", "and not ", "without ", "不要", "不是", "别",
-    ];
     let told = after(text, READ);
     let lead = ["请告诉我", "告诉我", "请看看", "看看", "说说", "请问"];
     let text = strip_phrase(text, &lead).unwrap_or(text);
-    let asks = || path(text).filter(|_| is_any(&text.replace('’', "'"), &HOLDS));
+    let is_meant = |path: &String| !is_left_out(text, path);
+    let asks = || {
+        let holds = is_any(&text.replace('’', "'"), &HOLDS);
+        path(text).filter(|path| holds && is_meant(path))
+    };
     let Some(rest) = told else {
         return asks().into_iter().collect();
     };
@@ -89,7 +107,7 @@ pub(super) fn read(text: &str) -> Vec<String> {
         parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
     }
     let all = parts.len();
-    parts.retain(|part| strip_phrase(part.trim(), &NOT).is_none());
+    parts.retain(|part| path(part).as_ref().is_none_or(is_meant));
     let rest = match parts.as_slice() {
         [only] if all > 1 => only.trim(),
         _ => rest,
@@ -101,8 +119,15 @@ pub(super) fn read(text: &str) -> Vec<String> {
             let whole = asks().unwrap_or_else(|| rest.to_owned());
             vec![whole]
         }
-        _ => path(rest).into_iter().collect(),
+        _ => path(rest).filter(is_meant).into_iter().collect(),
     }
+}
+
+/// Returns the words by which a wish about files leaves some of them out.
+pub(super) fn excepted(text: &str) -> Option<&str> {
+    let limit = restriction(text).filter(|it| it.kind == RestrictionKind::Exception)?;
+    let of_files = is_any(text, &["file", "文件"]) || path(limit.words).is_some();
+    of_files.then_some(limit.words)
 }
 
 /// Returns the words by which a text that is to be written makes that depend on its file.
@@ -146,13 +171,11 @@ pub(super) fn named_again(text: &str) -> bool {
 /// Returns true if words want something written to a file that they name, whatever it is.
 pub(super) fn writes(text: &str) -> bool {
     const PUTS: [&str; 5] = ["写入", "写到", "写进", "保存到", "存到"];
-    let asks = [
-        WRITE,
-        &["save ", "please write ", "please save ", "create a file "],
-    ];
+    let asks = [WRITE, &["save ", "please write ", "please save "]];
     let begins = asks.iter().any(|asks| strip_phrase(text, asks).is_some());
     let puts = text.starts_with('把') && PUTS.iter().any(|word| text.contains(word));
-    (begins || puts) && path(text).is_some()
+    let is_new = strip_phrase(text, NEW).is_some();
+    is_new || (begins || puts) && path(text).is_some()
 }
 
 /// Returns the name of a file as words give it: "called todo.txt", "j.txt, no, k.txt"; none if they
@@ -181,7 +204,8 @@ fn name(words: &str) -> Option<String> {
     let words = after_phrase(words, &CORRECTS).unwrap_or(words).trim();
     let words = strip_phrase(words, &CALLED).unwrap_or(words).trim();
     let is_one = |c: char| c.is_whitespace() || "，,；;、\"“”".contains(c);
-    (!words.is_empty() && !words.contains(is_one)).then(|| words.to_owned())
+    let is_name = !words.is_empty() && !words.contains(is_one) && excepted(words).is_none();
+    is_name.then(|| words.to_owned())
 }
 
 /// Reads `write PATH: TEXT`, or what is in quotation marks and a file for it.
@@ -195,7 +219,7 @@ pub(super) fn written(text: &str) -> Option<(String, String)> {
     }) {
         return Some(told);
     }
-    let named = after_phrase(text, &["create a file ", "write a file ", "创建文件"]);
+    let named = after_phrase(text, NEW);
     if let Some(told) = named.and_then(|rest| {
         let at = [" with the text ", " with ", "，内容是", "，内容："];
         let (path, said) = at.iter().find_map(|at| rest.split_once(at))?;
@@ -214,6 +238,8 @@ pub(super) fn written(text: &str) -> Option<(String, String)> {
     let after = after
         .trim_start_matches(['写', '存', '保'])
         .trim_start_matches(is_place);
+    let place = format!("{before} {after}");
     let file = path(after).or_else(|| path(before))?;
-    Some((file, said.to_owned()))
+    let is_plain = excepted(&place).is_none() && !is_left_out(&place, &file);
+    is_plain.then(|| (file, said.to_owned()))
 }
