@@ -94,6 +94,7 @@ struct Words {
     tell_too: Vec<String>,
     counted: Vec<String>,
     change: Vec<String>,
+    unfilled: Vec<String>,
     past: Vec<String>,
     all: Vec<String>,
     half: Vec<String>,
@@ -125,6 +126,9 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
     let asks = is_question(message) || says(message, &WORDS.tell);
     if asks && untraded(message, &[]).is_some() {
         topics.insert(Topic::Prices);
+    }
+    if asks && says(message, &WORDS.unfilled) {
+        return BTreeSet::from([Topic::Orders]);
     }
     if asks_of_the_past(message) {
         topics.remove(&Topic::Prices);

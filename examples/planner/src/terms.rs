@@ -165,7 +165,8 @@ fn against_order(session: &Session, order: &NewOrder, lang: Lang) -> Option<Stri
     })
 }
 
-/// Returns a sentence on what an order would come to, and on what there is for it.
+/// Returns a sentence on what an order would come to, as far as it is offered, and on what there is
+/// for it.
 pub fn quote(
     session: &Session,
     symbol: &str,
@@ -173,7 +174,7 @@ pub fn quote(
     quantity: Amount,
     lang: Lang,
 ) -> Option<String> {
-    let Estimate { total, .. } = estimate(session, symbol, side, quantity)?;
+    let Estimate { offered, total, .. } = estimate(session, symbol, side, quantity)?;
     let (base, quote) = symbol.split_once('-')?;
     let asset = if side == Side::Buy { quote } else { base };
     let free = free(session, asset)?;
@@ -182,16 +183,16 @@ pub fn quote(
     let against = against.map_or_else(String::new, |why| format!("\n{why}"));
     Some(match (side, lang) {
         (Side::Buy, Lang::En) => format!(
-            "{quantity} {base} cost about {total} {quote} now; {free} {asset} are free.{against}"
+            "{offered} {base} cost about {total} {quote} now; {free} {asset} are free.{against}"
         ),
         (Side::Sell, Lang::En) => format!(
-            "{quantity} {base} bring about {total} {quote} now; {free} {asset} are free.{against}"
+            "{offered} {base} bring about {total} {quote} now; {free} {asset} are free.{against}"
         ),
         (Side::Buy, Lang::Zh) => {
-            format!("现在买 {quantity} {base} 约需 {total} {quote}；可用 {free} {asset}。{against}")
+            format!("现在买 {offered} {base} 约需 {total} {quote}；可用 {free} {asset}。{against}")
         }
         (Side::Sell, Lang::Zh) => {
-            format!("现在卖 {quantity} {base} 约得 {total} {quote}；可用 {free} {asset}。{against}")
+            format!("现在卖 {offered} {base} 约得 {total} {quote}；可用 {free} {asset}。{against}")
         }
     })
 }
