@@ -1,5 +1,5 @@
 //! The words by which people want something forgotten, and the notes that they mean.
-use crate::{ShortAnswer, is_question, keywords, normalize, strip_phrase};
+use crate::{ShortAnswer, is_question, keywords, normalize, restriction, strip_phrase};
 
 const FORGET: &[&str] = &[
     "please forget that ",
@@ -38,7 +38,7 @@ const ENDS: &[&str] = &[
 ];
 
 /// Returns what a message asks to forget; empty for everything, and none if it asks for nothing of
-/// the kind.
+/// the kind, or only to forget a part: see [`forget_limit`].
 ///
 /// ```
 /// use fugato_text::to_forget;
@@ -46,14 +46,14 @@ const ENDS: &[&str] = &[
 /// assert_eq!(to_forget("Forget about the peanuts, please").as_deref(), Some("the peanuts"));
 /// assert_eq!(to_forget("忘了我喜欢绿茶这件事").as_deref(), Some("我喜欢绿茶"));
 /// assert_eq!(to_forget("forget everything").as_deref(), Some(""));
-/// assert_eq!(to_forget("forget it"), None);
+/// assert_eq!([to_forget("forget it"), to_forget("forget everything except the tea")], [None, None]);
 /// ```
 pub fn to_forget(message: &str) -> Option<String> {
     const ALL: [&str; 6] = ["everything", "all", "me", "一切", "所有", "全部"];
     let text = message.trim();
     let first = text.split([',', '，', '.', '。']).next();
     let drops = first.and_then(ShortAnswer::of) == Some(ShortAnswer::Cancel);
-    if is_question(text) || drops {
+    if is_question(text) || drops || forget_limit(text).is_some() {
         return None;
     }
     let rest = strip_phrase(text, FORGET)?;
@@ -67,6 +67,22 @@ pub fn to_forget(message: &str) -> Option<String> {
         after.is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_alphanumeric()))
     });
     Some(if everything { "" } else { rest }.to_owned())
+}
+
+/// Returns the words that limit what a message asks to forget; none if it asks for nothing of the
+/// kind, or for all that it names.
+///
+/// ```
+/// use fugato_text::forget_limit;
+///
+/// assert_eq!(forget_limit("Forget everything except the tea."), Some("except the tea"));
+/// assert_eq!(forget_limit("忘掉一切，除了茶"), Some("除了茶"));
+/// assert_eq!([forget_limit("forget the tea"), forget_limit("all except one")], [None, None]);
+/// ```
+pub fn forget_limit(message: &str) -> Option<&str> {
+    let text = message.trim();
+    strip_phrase(text, FORGET)?;
+    restriction(text).map(|limit| limit.words)
 }
 
 /// Returns the notes that words of a person mean, of these lines: the one that says just this, or

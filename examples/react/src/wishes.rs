@@ -8,8 +8,8 @@ use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
     state::{Lang, say},
     words::{
-        RestrictionKind, ShortAnswer, after_word, courtesy, denied, has_any_word, is_question,
-        keywords, normalize, path, restriction, strip_phrase, to_forget, wishes,
+        RestrictionKind, ShortAnswer, after_word, courtesy, denied, forget_limit, has_any_word,
+        is_question, keywords, normalize, path, restriction, strip_phrase, to_forget, wishes,
     },
 };
 use serde_json::{Value, json};
@@ -265,6 +265,12 @@ fn one(message: &str, before: Option<&str>) -> Option<Intent> {
         return Some(Intent::answer(say!(
             "Nothing was done: “{text}”.",
             "什么都没有做：“{text}”。"
+        )));
+    }
+    if let Some(limit) = forget_limit(text) {
+        return Some(Intent::answer(say!(
+            "I cannot leave anything out (“{limit}”), so nothing was forgotten: name the note.",
+            "我没法按“{limit}”来忘，所以什么都没有忘掉：请说出是哪一条。"
         )));
     }
     if let Some(query) = to_forget(text) {

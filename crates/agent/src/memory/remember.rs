@@ -13,9 +13,11 @@ pub const REMEMBERED: &str = "remembered";
 
 /// Returns the note that a message asks to remember: 请记住……, "remember that …"; none if there is
 /// none. The instruction must begin the message or one of its sentences, and a question does not
-/// count. What a document says is no note of the person: [`to_quote`] names the document.
+/// count. Words behind it that take it back, or want nothing written down, leave none: “remember that
+/// I like tea. Actually, don't”. What a document says is no note of the person: [`to_quote`] names the
+/// document.
 pub fn to_remember(message: &str) -> Option<&str> {
-    if to_quote(message).is_some() {
+    if to_quote(message).is_some() || is_taken_back(message) {
         return None;
     }
     let ends = |c: char| matches!(c, '.' | '!' | '。' | '！' | '\n');
@@ -32,6 +34,73 @@ pub fn to_remember(message: &str) -> Option<&str> {
         .chain(begins)
         .filter_map(|at| message.get(at..))
         .find_map(wish)
+}
+
+/// Returns true if words behind the first clause take back what was to be remembered, or forbid that it
+/// is written.
+fn is_taken_back(message: &str) -> bool {
+    const TURNS: [&str; 12] = [
+        "but ",
+        "and ",
+        "actually ",
+        "actually, ",
+        "no, ",
+        "on second thought, ",
+        "但是",
+        "但",
+        "不过",
+        "还是",
+        "算了，",
+        "其实",
+    ];
+    const WHOLE: [&str; 8] = [
+        "don't",
+        "do not",
+        "never mind",
+        "nevermind",
+        "scratch that",
+        "算了",
+        "算了吧",
+        "不用了",
+    ];
+    const DENIES: [&str; 9] = [
+        "don't ", "do not ", "dont ", "never ", "不要", "不用", "不必", "不想", "别",
+    ];
+    const WRITE: [&str; 22] = [
+        "write it",
+        "write this",
+        "write that",
+        "write anything",
+        "save it",
+        "save this",
+        "save that",
+        "save anything",
+        "store it",
+        "store this",
+        "keep it",
+        "keep this",
+        "note it",
+        "record it",
+        "remember it",
+        "remember that",
+        "put it in",
+        "记",
+        "写",
+        "存",
+        "保存",
+        "告诉",
+    ];
+    let pauses = |c: char| ",.;!\n，。；！".contains(c);
+    let lower = message.to_lowercase().replace('’', "'");
+    let mut behind = lower.split(pauses).skip(1).map(str::trim);
+    behind.any(|clause| {
+        let mut said = clause;
+        while let Some(rest) = TURNS.iter().find_map(|turn| said.strip_prefix(turn)) {
+            said = rest.trim_start();
+        }
+        let denied = DENIES.iter().find_map(|word| said.strip_prefix(word));
+        WHOLE.contains(&said) || denied.is_some_and(|what| after(what, &WRITE).is_some())
+    })
 }
 
 /// Returns the document whose content a message asks to remember: “remember what lease.docx says”,

@@ -42,6 +42,11 @@ fn rct_4_an_explicit_instruction_is_found_in_both_languages() {
             "Ada sings on Fridays",
         ),
         ("请记住：我对花生过敏", "我对花生过敏"),
+        (
+            "remember that Ada sings, but doesn't dance",
+            "Ada sings, but doesn't dance",
+        ),
+        ("记住我不吃辣，别的都行", "我不吃辣，别的都行"),
         ("你好。记住，周五我不在。", "周五我不在。"),
         ("帮我记住我的学号是 17", "我的学号是 17"),
         (
@@ -70,6 +75,11 @@ fn rct_4_what_only_sounds_like_it_is_left_alone() {
         "I cannot remember that name",
         "还记得我吗？",
         "remember",
+        "Remember that my door code is 7741. Actually don't.",
+        "remember that my door code is 7741, but don’t write it down",
+        "remember that I like tea. Never mind.",
+        "记住我的门禁码是7741。还是别记了。",
+        "记住我的门禁码是7741，但不要写下来",
     ] {
         assert_eq!(to_remember(message), None, "{message}");
     }

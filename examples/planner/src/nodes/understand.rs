@@ -11,7 +11,7 @@ use fugato::{
         ExecutionUpdate, HistoryUpdate, MemoryUpdate, PreferenceUpdate, TaskSummary, TaskUpdate,
     },
     state::Millis,
-    words::{ShortAnswer, to_forget},
+    words::{ShortAnswer, forget_limit, to_forget},
 };
 
 use crate::{
@@ -116,6 +116,13 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
             Course::Reply,
             vec![kept(MemoryUpdate::Task(fact)), reply(told)],
         );
+    }
+    if let Some(limit) = forget_limit(text) {
+        let told = lang.pick(
+            format!("I cannot leave anything out (“{limit}”), so nothing was forgotten: name what is to be forgotten."),
+            format!("我没法按“{limit}”来忘，所以什么都没有忘掉：请说出要忘掉哪一条。"),
+        );
+        return (Course::Reply, vec![reply(&told)]);
     }
     if let Some(wish) = to_forget(text) {
         let (updates, told) = forgotten(session, &wish, lang, at);

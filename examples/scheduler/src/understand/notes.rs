@@ -3,7 +3,8 @@ use std::collections::BTreeSet;
 
 use fugato::state::say;
 use fugato::words::{
-    CronSchedule, DateDirection, TimeReference, after_word, dates, has_any_word, normalize,
+    CronSchedule, DateDirection, RestrictionKind, TimeReference, after_word, dates, has_any_word,
+    is_negated, normalize, restriction,
 };
 use jiff::{
     ToSpan as _,
@@ -78,7 +79,9 @@ fn second<'t>(shown: &'t str, facts: &Facts<'_>) -> Option<&'t str> {
             let again = has_any_word(part, &NOTES.remind) && (has_day(part) || has_time(part));
             // "On Monday, 30 November" is one day.
             let joins = [" and ", "、", "和"].contains(sign) || has_time(before) && has_time(part);
-            let is_another = again || joins && has_day(before) && begins_day(part);
+            // "And move it to Wednesday" wants something done with what was said before.
+            let points = has_any_word(part, &["it", "them", "它", "它们"]) && has_day(part);
+            let is_another = again || has_day(before) && (joins && begins_day(part) || points);
             (is_another && has_any_word(before, &NOTES.remind)).then_some(part)
         })
     })
@@ -237,7 +240,7 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let wants = content(lower, lower, &NOTES.note).is_some()
         || content(lower, lower, &NOTES.remind).is_some();
     if says(lower, &NOTES.removes) && !wants {
-        return Some(forget(lower, notes, reminders, facts));
+        return Some(removed(lower, notes, reminders, facts));
     }
     let is_list = asks
         && !says(lower, &NOTES.manners)
@@ -253,8 +256,53 @@ fn asks(lower: &str) -> bool {
     lower.ends_with(['?', '吗']) || NOTES.asks.iter().any(begins) || says(lower, &NOTES.asks_within)
 }
 
-fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Understanding {
-    let all = has_any_word(lower, &NOTES.everything);
+/// Reads words about removing: those that deny it, and those that ask about it, remove nothing.
+fn removed(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Understanding {
+    let mut plain = lower;
+    while let Some(tail) = (NOTES.polite.iter()).find_map(|word| plain.strip_prefix(word.as_str()))
+    {
+        plain = tail.trim_start();
+    }
+    let mut verbs = NOTES.removes.iter().map(String::as_str).chain(["把", "将"]);
+    // 你把它删了吗 asks, and 能把它删了吗 asks for it.
+    let is_done = plain.trim_end_matches('?').ends_with("了吗") && lower.starts_with('你');
+    let is_request = verbs.any(|verb| plain.starts_with(verb)) && !is_done;
+    let listed = || list(notes, reminders, facts);
+    if is_negated(lower, &NOTES.removes) {
+        return Understanding::Answer(say!(
+            "Nothing was removed. {}",
+            "没有删除任何内容。{}",
+            listed()
+        ));
+    }
+    if asks(lower) && !is_request {
+        return Understanding::Answer(listed());
+    }
+    let limit = restriction(lower);
+    if let Some(limit) = limit.filter(|limit| limit.kind == RestrictionKind::Condition) {
+        return Understanding::Refusal(say!(
+            "I cannot judge “{}”, so nothing was removed. {}",
+            "无法判断“{}”，因此没有删除任何内容。{}",
+            limit.words,
+            listed()
+        ));
+    }
+    forget(
+        lower,
+        limit.map(|limit| limit.words),
+        [notes, reminders],
+        facts,
+    )
+}
+
+/// Returns the removal of what words name, without what their exception names.
+fn forget(
+    lower: &str,
+    except: Option<&str>,
+    [notes, reminders]: [bool; 2],
+    facts: &Facts<'_>,
+) -> Understanding {
+    let all = has_any_word(lower, &NOTES.everything) || except.is_some();
     let known = facts.notes.len();
     let texts = facts
         .notes
@@ -266,7 +314,7 @@ fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Under
             .iter()
             .map(|reminder| (&reminder.text, reminders)),
     );
-    let about = |text: &str| {
+    let about = |text: &str, said: &str| {
         let words: BTreeSet<String> = fugato::words::keywords(&normalize(text))
             .into_iter()
             .collect();
@@ -278,8 +326,8 @@ fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Under
         });
         words
             .iter()
-            .any(|word| word.chars().count() > 1 && lower.contains(word.as_str()))
-            || pairs.any(|pair| lower.contains(&pair.iter().collect::<String>()))
+            .any(|word| word.chars().count() > 1 && said.contains(word.as_str()))
+            || pairs.any(|pair| said.contains(&pair.iter().collect::<String>()))
     };
     let meant: Vec<(usize, &String)> = texts
         .enumerate()
@@ -287,9 +335,18 @@ fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Under
         .collect();
     // "Delete that reminder" means the only one there is.
     let only = meant.len() == 1 && !tells_which(lower, facts);
-    let named = meant.iter().filter(|(_, text)| all || only || about(text));
-    let named: BTreeSet<usize> = named.map(|(at, _)| *at).collect();
-    if named.is_empty() || (named.len() > 1 && !all) {
+    let named = meant
+        .iter()
+        .filter(|(_, text)| all || only || about(text, lower));
+    let mut named: BTreeSet<usize> = named.map(|(at, _)| *at).collect();
+    let wanted = named.len();
+    let is_out = |text: &str| except.is_some_and(|words| about(text, words));
+    let out = meant.iter().filter(|(_, text)| is_out(text));
+    out.for_each(|(at, _)| {
+        named.remove(at);
+    });
+    let excepts_none = except.is_some() && named.len() == wanted;
+    if named.is_empty() || excepts_none || (named.len() > 1 && !all) {
         let list = list(known > 0 && notes, reminders, facts);
         return Understanding::Refusal(say!(
             "I do not know which one you mean, so nothing was removed. {list}",
