@@ -17,6 +17,7 @@ use fugato_graph::BoxError;
 use fugato_state::say;
 use tokio::{
     sync::OnceCell,
+    task::JoinSet,
     time::{Instant, interval_at},
 };
 use tower_service::Service as _;
@@ -110,12 +111,13 @@ impl<D: PersonDirectory> private::Endpoints for PersonalRoutes<D> {
             metrics,
             offices: offices.clone(),
             open: Mutex::default(),
+            tasks: Mutex::default(),
             grace,
         });
-        tokio::spawn(People::watch(Arc::downgrade(&people)));
+        people.spawn(People::watch(Arc::downgrade(&people)));
         for account in self.accounts {
-            let people = people.clone();
-            tokio::spawn(async move { people.agent(&account).await.map(drop) });
+            let opening = people.clone();
+            people.spawn(async move { drop(opening.agent(&account).await) });
         }
         let app = Router::new().fallback(dispatch::<D>).with_state(people);
         let app = app.layer(from_fn_with_state(lang, guard::spoken));
@@ -144,6 +146,8 @@ struct People<D> {
     metrics: Arc<crate::health::Metrics>,
     offices: Arc<Offices>,
     open: Mutex<HashMap<String, Arc<OnceCell<PersonAgent>>>>,
+    /// What is done in the background, which ends with this.
+    tasks: Mutex<JoinSet<()>>,
     /// The time limit for the steps of an agent that is closed.
     grace: Duration,
 }
@@ -176,6 +180,12 @@ async fn dispatch<D: PersonDirectory>(
 }
 
 impl<D: PersonDirectory> People<D> {
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
     /// Returns the endpoints of a request, whose path they know.
     async fn route(
         self: &Arc<Self>,
@@ -264,7 +274,7 @@ impl<D: PersonDirectory> People<D> {
             };
             for office in people.gone() {
                 let (offices, grace) = (people.offices.clone(), people.grace);
-                tokio::spawn(async move { offices.remove(&office, grace).await });
+                people.spawn(async move { offices.remove(&office, grace).await });
             }
         }
     }

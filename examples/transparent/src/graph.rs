@@ -21,8 +21,10 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
     let notebook = std::sync::Arc::new(deps.desk.notebook.clone());
     let said = |agent: &AgentState| {
         let request = &agent.turn.request;
-        let said = request.job.is_none().then(|| rules::meant(&request.text));
-        said.flatten().map(std::borrow::Cow::into_owned)
+        let noted = rules::noted(&request.text).filter(|_| request.job.is_none());
+        noted
+            .and_then(rules::meant)
+            .map(std::borrow::Cow::into_owned)
     };
     let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(TurnPhase::node);
     Graph::<AgentState>::starting_at("begin")

@@ -7,7 +7,10 @@ use fugato::{
     graph::RunErrorKind,
     state::{Lang, Millis},
 };
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::JoinSet,
+};
 
 use crate::agent::{AgentState, Request, Update};
 
@@ -51,13 +54,15 @@ impl Reminders {
         if self.0.set(way).is_err() {
             return;
         }
+        let mut telling = JoinSet::new();
         loop {
             let reminder = tokio::select! {
                 Some(reminder) = due.recv() => reminder,
+                Some(_) = telling.join_next() => continue,
                 () = runner.closed() => return,
             };
             let runner = runner.clone();
-            tokio::spawn(async move {
+            telling.spawn(async move {
                 if at_terminal {
                     announce(&shown(&reminder.text));
                 }

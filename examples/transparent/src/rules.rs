@@ -9,8 +9,8 @@ use fugato::{
     memory::importance,
     state::ToolSchema,
     words::{
-        ShortAnswer, courtesy, is_negated, is_question, keywords, notes_meant, path, period,
-        to_forget,
+        ShortAnswer, courtesy, is_left_out, is_negated, is_question, keywords, notes_meant, path,
+        period, to_forget,
     },
 };
 use serde_json::{Map, Value, json};
@@ -23,12 +23,13 @@ use crate::{
 };
 
 pub use answer::answer;
-pub(crate) use kind::meant;
+pub(crate) use kind::{beside_note, meant, noted, several};
 pub use reminder::intent_of;
 pub(crate) use words::retimed;
 
 /// Returns the intent of a text.
 pub fn intent(text: &str) -> Intent {
+    let text = beside_note(text);
     let lower = text.to_lowercase();
     if let Some(about) = to_recall(text) {
         return recalling(about);
@@ -48,6 +49,20 @@ pub fn intent(text: &str) -> Intent {
         keywords,
     };
     Intent::new(intent, complexity, params)
+}
+
+/// Returns true if a text only asks for what is there, and wants nothing stored, done or sent.
+pub(crate) fn only_looks(text: &str) -> bool {
+    let Intent { intent, params, .. } = intent(text);
+    match (intent, params.kind.as_str()) {
+        (IntentKind::Search, kind) => kind != "web",
+        (IntentKind::AskMemory, _) => true,
+        (IntentKind::Execute, kind) => {
+            ["agenda", "compare", "except", "files", "jobs", "read"].contains(&kind)
+        }
+        (IntentKind::Chat, kind) => ["clock", "count", "help"].contains(&kind),
+        _ => false,
+    }
 }
 
 /// Returns the intent of a question about the memory: what it is about, or everything.
@@ -102,7 +117,7 @@ pub fn steps(turn: &TurnState, tools: &[ToolSchema]) -> Vec<TurnStep> {
         (IntentKind::AskMemory, "all") => vec![TurnStep::rag(EVERYTHING)],
         (IntentKind::AskMemory, _) => asking(text, params),
         (IntentKind::Remind, _) => reminder::steps(turn, params),
-        (IntentKind::Execute, "jobs") => tool("list_cron_jobs", json!({})),
+        (IntentKind::Execute, "jobs" | "agenda") => tool("list_cron_jobs", json!({})),
         (IntentKind::Execute, "cancel") => reminder::cancelling(turn),
         (IntentKind::Execute, "move") => reminder::moving(turn),
         (IntentKind::Chat, "forget") => forgetting(turn),
@@ -248,12 +263,7 @@ fn is_named(path: &str, lower: &str) -> bool {
     };
     // The name is no end of another one.
     let inside = before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-    let clause = before
-        .rsplit([',', '，', ';', '；', '。'])
-        .next()
-        .unwrap_or(before);
-    let denied = ["不要", "别", "don't", "do not", "not "];
-    !inside && !denied.iter().any(|denial| clause.contains(denial))
+    !inside && !is_left_out(lower, name)
 }
 
 /// Returns a search for the notes that a person wants to be forgotten, and then the call that forgets

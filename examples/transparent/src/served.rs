@@ -1,9 +1,11 @@
 //! The agent behind its endpoints: a message becomes a turn, and a thread becomes the items of a
 //! page.
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use fugato::state::say;
 use fugato::{
-    RunError, Runner,
+    MemoryLog, RunError, Runner,
     axum::{
         Agent as AgentServed, BadInput, MessageIntent, TimelineItem, UserMessage, timeline, title,
     },
@@ -11,10 +13,11 @@ use fugato::{
     state::{Message, ThreadId},
 };
 use serde::Deserialize;
+use tokio::task::JoinSet;
 
 use crate::{
     agent::{AgentState, Request, Update},
-    rules::retimed,
+    rules::{beside_note, only_looks, retimed},
 };
 
 /// The agent behind its endpoints.
@@ -22,12 +25,40 @@ use crate::{
 pub struct ServedTransparent {
     runner: Runner<AgentState>,
     lang: Option<Lang>,
+    tasks: Arc<JoinSet<()>>,
 }
 
 impl ServedTransparent {
     /// Creates the agent with this language, or that of the messages.
     pub fn new(runner: Runner<AgentState>, lang: Option<Lang>) -> Self {
-        Self { runner, lang }
+        Self {
+            runner,
+            lang,
+            tasks: Arc::default(),
+        }
+    }
+
+    /// Gives the agent the tasks that work for it in the background: they end with it.
+    #[must_use]
+    pub fn tasks(mut self, tasks: JoinSet<()>) -> Self {
+        self.tasks = Arc::new(tasks);
+        self
+    }
+
+    /// Returns the answer to a question that is asked while a card waits: that of a turn of its own,
+    /// of which the conversation keeps nothing; none if it would need a card itself.
+    async fn aside(&self, thread: &ThreadId, said: &str) -> Result<Option<String>, RunError> {
+        let log = Arc::new(MemoryLog::default());
+        let aside = Runner::new(self.runner.graph().clone(), log);
+        let lang = self.lang;
+        let request = Request {
+            lang,
+            ..Request::new(said)
+        };
+        aside.start(thread, vec![Update::Asked(request)]).await?;
+        let agent = aside.state(thread).await?;
+        let answer = agent.map(|agent| agent.turn.answer.clone());
+        Ok(answer.filter(|answer| !answer.is_empty()))
     }
 }
 
@@ -61,7 +92,8 @@ impl AgentServed for ServedTransparent {
         })])
     }
 
-    /// Words under the card of a reminder may change its time: the reminder takes the card's place.
+    /// Words under the card of a reminder may change its time: the reminder takes the card's place. A
+    /// question under a card is answered, and the card is left as it is.
     async fn intent(
         &self,
         thread: &ThreadId,
@@ -74,13 +106,23 @@ impl AgentServed for ServedTransparent {
         let reminds = open.first().is_some_and(|asked| {
             asked.question.prompt.pointer("/call/name") == Some(&"create_cron_job".into())
         });
-        if !reminds {
-            return Ok(MessageIntent::Request);
-        }
         let agent = self.runner.state(thread).await.map_err(unread)?;
         let request = agent.map(|agent| agent.turn.request.text.clone());
-        let changed = request.and_then(|request| retimed(&request, &said.text));
-        Ok(changed.map_or(MessageIntent::Request, |_| MessageIntent::Instead))
+        let changed = request.and_then(|request| retimed(beside_note(&request), &said.text));
+        if reminds && changed.is_some() {
+            return Ok(MessageIntent::Instead);
+        }
+        if open.is_empty() || !only_looks(&said.text) {
+            return Ok(MessageIntent::Request);
+        }
+        let told = self.aside(thread, &said.text).await.map_err(unread)?;
+        let waits = say!(
+            "The card still waits: answer it as it says.",
+            "卡片还在等待：请按卡片上写的回答。"
+        );
+        Ok(told.map_or(MessageIntent::Request, |told| {
+            MessageIntent::Told(format!("{told}\n{waits}"))
+        }))
     }
 
     fn title(&self, agent: &AgentState) -> Option<String> {

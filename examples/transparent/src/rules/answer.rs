@@ -31,7 +31,9 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
     let notes = if forgets { vec![] } else { remembered(agent) };
     part(lang.pick("I remember:", "记忆里有："), notes);
     for made in turn.done().filter(|made| is_told(agent, made)) {
-        part(&title(agent, made), vec![made.for_people().to_owned()]);
+        let told = reminder::on_day(&agent.turn, made, lang);
+        let told = told.unwrap_or_else(|| made.for_people().to_owned());
+        part(&title(agent, made), vec![told]);
     }
     let failed = turn
         .failed()
@@ -143,7 +145,7 @@ fn title(agent: &AgentState, made: &CallRecord) -> String {
                     format!("There is no folder “{folder}”. All files:"),
                     format!("没有文件夹“{folder}”。所有文件："),
                 ),
-                None => lang.pick("Files:", "找到的文件：").to_owned(),
+                None => counted(agent, made),
             }
         }
         "read_file" => {
@@ -159,6 +161,21 @@ fn title(agent: &AgentState, made: &CallRecord) -> String {
         "cancel_cron_job" => lang.pick("Cancelled:", "已取消：").to_owned(),
         "forget" => lang.pick("Forgotten:", "已忘掉：").to_owned(),
         name => format!("{}:", work(agent, name)),
+    }
+}
+
+/// Returns the title of a list of files, with their number where that was asked for.
+fn counted(agent: &AgentState, made: &CallRecord) -> String {
+    let lower = agent.turn.request.text.to_lowercase();
+    let asks = ["how many", "几个", "几份", "多少"];
+    let files = made.data.get("files").and_then(Value::as_array);
+    let count = files.filter(|_| asks.iter().any(|word| lower.contains(word)));
+    match count.map(Vec::len) {
+        None => agent.lang.pick("Files:", "找到的文件：").to_owned(),
+        Some(1) => agent.lang.pick("1 file:", "1 个文件：").to_owned(),
+        Some(many) => agent
+            .lang
+            .pick(format!("{many} files:"), format!("{many} 个文件：")),
     }
 }
 
@@ -183,10 +200,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
             "I cannot tell whether that holds, so nothing is scheduled and nothing was done. Say a day and a time without the condition.",
             "无法判断这个条件是否成立，所以没有安排，什么也没做。请不带条件，直接说日期和时间。",
         ),
-        (_, "several") => lang.pick(
-            "These are two wishes, one to forget something and one to remember something. Nothing was done; say one after the other.",
-            "这里有两件事：忘掉一件，又记住一件。什么也没做，请一件一件说。",
-        ),
+        (_, "several") => return one_by_one(agent),
         (_, "other") => lang.pick(
             "I can remind only you, and nobody else, so nothing is scheduled.",
             "我只能提醒您本人，不能提醒别人，所以没有安排。",
@@ -262,6 +276,22 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         ),
     };
     text.to_owned()
+}
+
+/// Returns the answer to several wishes of which nothing was done.
+fn one_by_one(agent: &AgentState) -> String {
+    let wishes = super::several(&agent.turn.request.text);
+    let wishes: Vec<_> = wishes.iter().map(|it| format!("“{it}”")).collect();
+    agent.lang.pick(
+        format!(
+            "These are several wishes. Nothing was done; say one after the other: {}.",
+            wishes.join(", ")
+        ),
+        format!(
+            "这里有几件事，什么也没做。请一件一件说：{}。",
+            wishes.join("、")
+        ),
+    )
 }
 
 /// Returns the time at which the turn began, in the zone of the person.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use fugato::{
     agent::memory::to_remember,
     words::{
-        CronSchedule, ScheduleError, TimeReference, after_word, condition, corrected, is_negated,
-        is_question, path, to_forget,
+        CronSchedule, RestrictionKind, ScheduleError, TimeReference, after_word, condition,
+        corrected, day_mentions, is_negated, is_question, path, restriction, to_forget, wishes,
     },
 };
 use jiff::{Zoned, civil::date, tz::TimeZone};
@@ -98,6 +98,22 @@ const COUNT: Words =
 const LISTS_FILES: Words = Words(
     "哪些/有没有/有什么/有几个/有多少/how many/列/所有/全部/里有什么/改过/what is in/what's in/what files/which files/list/every/all /do i have/are there/照片文件/图片文件",
 );
+/// Questions for what is to be done on a day.
+const AGENDA: Words = Words(
+    "do i have anything/what do i have/have i anything/anything to do/anything on/anything planned/what's on/what is on/what is planned/what's planned/any reminders/what reminders/which reminders/要做什么/什么要做/要做的/什么安排/有安排/什么事/有事/什么计划/什么日程/什么提醒/哪些提醒/有提醒",
+);
+/// Words for what the text of a file holds.
+const MENTIONS: [&str; 9] = [
+    "mention",
+    "contain",
+    "talk about",
+    "say",
+    "提到",
+    "包含",
+    "谈到",
+    "写到",
+    "讲到",
+];
 const EXCEPT: Words = Words("but not/except/without/are not/aren't/is not/isn't/除了/不要/不是");
 const COMPARE: Words = Words(
     "biggest/largest/smallest/newest/oldest/longest/shortest/最大/最小/最新/最旧/最老/最长/最短",
@@ -133,10 +149,11 @@ pub(super) fn kind(lower: &str) -> WishKind {
     if notes && !is_question(lower) && meant(lower).is_none() {
         return (IntentKind::Chat, "corrected", 0.1);
     }
-    let forgets = Words("forget /忘掉/忘记").are_in(lower);
-    if forgets && Words("and remember/then remember/，记住/然后记住/再记住").are_in(lower)
-    {
+    if several(lower).len() > 1 && both(lower).is_none() {
         return (IntentKind::Chat, "several", 0.1);
+    }
+    if AGENDA.are_in(lower) && !FILES.are_in(lower) && !day_mentions(lower).is_empty() {
+        return (IntentKind::Execute, "agenda", 0.2);
     }
     if REMINDER.are_in(lower) && is_conditional(lower) {
         return (IntentKind::Chat, "condition", 0.1);
@@ -197,6 +214,62 @@ pub(crate) fn meant(text: &str) -> Option<Cow<'_, str>> {
     let is_earlier =
         after_word(&lower, &EARLIER).is_some_and(|rest| rest.contains(char::is_alphanumeric));
     corrected(text).ok().filter(|_| !is_earlier)
+}
+
+/// Returns the wishes of a text of which one is to remember or to forget something, or a reminder;
+/// only one if there are no others.
+pub(crate) fn several(text: &str) -> Vec<&str> {
+    const REMINDS: [&str; 3] = ["remind me", "please remind me", "提醒我"];
+    let notes = |text: &str| to_remember(text).is_some() || to_forget(text).is_some();
+    let is_known = |lower: &str| {
+        matches!(
+            about_files(lower),
+            (IntentKind::Execute, "files" | "read", _)
+        )
+    };
+    let mut parts = wishes(text, |before, part| {
+        let lower = part.to_lowercase();
+        let own = after_word(&lower, &REMINDS).is_some() || notes(part);
+        // What a note says may read like any wish, and what a reminder is about too.
+        let before = before.trim_end();
+        let is_next = ["then", "再", "然后", "接着"]
+            .iter()
+            .any(|word| before.to_lowercase().ends_with(word));
+        own || is_next && notes(before) && is_known(&lower)
+    });
+    // "No, remember that …" is one wish.
+    parts.retain(|part| {
+        let lower = part.to_lowercase();
+        notes(part) || REMINDER.are_in(&lower) || is_known(&lower)
+    });
+    parts
+}
+
+/// Returns what a text asks to remember and the reminder that it asks for, if it is these two wishes.
+fn both(text: &str) -> Option<(&str, &str)> {
+    let reminds = |text: &str| REMINDER.are_in(&text.to_lowercase());
+    match *several(text) {
+        [note, wish] | [wish, note]
+            if to_remember(note).is_some() && !reminds(note) && reminds(wish) =>
+        {
+            Some((note, wish))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the part of a text that may ask to remember something; none if it wants several things of
+/// which nothing is done.
+pub(crate) fn noted(text: &str) -> Option<&str> {
+    match both(text) {
+        Some((note, _)) => Some(note),
+        None => (several(text).len() < 2).then_some(text),
+    }
+}
+
+/// Returns a text without what is only to be remembered beside a reminder.
+pub(crate) fn beside_note(text: &str) -> &str {
+    both(text).map_or(text, |(_, wish)| wish)
 }
 
 /// Returns true if a text asks to forget all that is known of the person.
@@ -282,6 +355,10 @@ fn reminder(lower: &str, at: usize) -> WishKind {
 fn about_files(lower: &str) -> WishKind {
     let named = super::words::file(lower).is_some() || path(lower).is_some();
     let searches = SEARCH.are_in(lower);
+    let limit = restriction(lower).filter(|it| it.kind == RestrictionKind::Exception);
+    if limit.is_some() && (named || FILES.are_in(lower)) {
+        return (IntentKind::Execute, "except", 0.3);
+    }
     let told = Words("read /open /please read /读/念/打开").at(lower) == Some(0);
     let told = told || Words("打开/写了什么/写着什么").are_in(lower);
     if READ.are_in(lower) && (named || told) {
@@ -297,10 +374,16 @@ fn about_files(lower: &str) -> WishKind {
     if lists && of_files && EXCEPT.are_in(lower) && (typed || subject.is_empty()) {
         return (IntentKind::Execute, "except", 0.3);
     }
+    let mentions = MENTIONS.iter().any(|word| lower.contains(word));
+    let asks = WHICH_FILE.are_in(lower) || lists && mentions;
+    let denies = is_negated(lower, &MENTIONS) || Words("but not/without/但没/但不").are_in(lower);
+    if asks && of_files && mentions && denies {
+        return (IntentKind::Execute, "except", 0.3);
+    }
     if lists && of_files && subject.is_empty() {
         return (IntentKind::Execute, "files", 0.3);
     }
-    if of_files && WHICH_FILE.are_in(lower) {
+    if of_files && asks {
         return (IntentKind::Search, "about", 0.4);
     }
     if searches {

@@ -1,15 +1,15 @@
 //! Reminders by rules: a new one, another time for one, and their end.
 use fugato::{
-    cron::{CANCEL, CREATE, Job, LIST},
-    state::Role,
-    words::{CronSchedule, ScheduleError, untimed},
+    cron::{self, CANCEL, CREATE, Job, LIST},
+    state::{Lang, Role},
+    words::{CronSchedule, ScheduleError, day_mentions, untimed},
 };
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use serde_json::json;
 
-use super::{intent, words};
+use super::{beside_note, intent, words};
 use crate::{
-    agent::{AgentState, TurnState},
+    agent::{AgentState, CallRecord, TurnState},
     intent::{Intent, IntentKind, Params},
     plan::TurnStep,
 };
@@ -29,7 +29,7 @@ pub fn intent_of(agent: &AgentState) -> Intent {
         .next()
         .is_some_and(|one| one.role == Role::User);
     let before = said.find(|message| message.role == Role::User);
-    let Some(before) = before.map(|message| message.content.as_str()) else {
+    let Some(before) = before.map(|message| beside_note(&message.content)) else {
         return own;
     };
     let is_reminder = intent(before).intent == IntentKind::Remind;
@@ -114,7 +114,7 @@ fn is_only_time(turn: &TurnState, text: &str) -> bool {
 /// Returns the step for a reminder. Without a readable time there is none, and the answer says what
 /// is missing.
 pub(super) fn steps(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
-    let text = &turn.request.text;
+    let text = beside_note(&turn.request.text);
     let task = if params.kind == WHEN {
         params.query.clone()
     } else {
@@ -133,7 +133,10 @@ pub(super) fn due(turn: &TurnState) -> Result<CronSchedule, ScheduleError> {
     let params = params.filter(|params| params.kind == WHEN);
     schedule(
         turn,
-        params.map_or(&turn.request.text, |params| &params.time_range),
+        params.map_or_else(
+            || beside_note(&turn.request.text),
+            |params| &params.time_range,
+        ),
     )
 }
 
@@ -202,6 +205,47 @@ pub(super) fn moved(turn: &TurnState) -> Option<Result<(Job, CronSchedule), Sche
     let old = CronSchedule { expression, once };
     let due = old.moved(&due, &time, &began(turn));
     Some(due.map(|due| (job.clone(), due)))
+}
+
+/// Returns what is told of the listed jobs where the words ask for those of one day; none if they
+/// name no day.
+pub(super) fn on_day(turn: &TurnState, made: &CallRecord, lang: Lang) -> Option<String> {
+    let kind = &turn.intent.as_ref()?.params.kind;
+    if made.call.name != LIST || kind != "agenda" {
+        return None;
+    }
+    let text = turn.request.text.to_lowercase();
+    let named = day_mentions(&text).into_iter().next()?;
+    let end = format!("{} 23:59", text.get(named.range)?);
+    let last = schedule(turn, &end).ok().filter(|last| last.once)?;
+    let last = cron::CronSchedule::parse(&last.expression, &zone(turn)).ok()?;
+    let day = Timestamp::from_millisecond(last.next(turn.began_at)?).ok()?;
+    let first = day.to_zoned(zone(turn)).start_of_day().ok()?;
+    let next = first.tomorrow().ok()?.timestamp().as_millisecond();
+    let first = first.timestamp().as_millisecond();
+    let is_then = |job: &Job| {
+        let again = cron::CronSchedule::parse(&job.wish.schedule, &zone(turn)).ok();
+        let again = again.and_then(|again| again.next(first.max(turn.began_at) - 1));
+        let due = if job.wish.once { Some(job.due) } else { again };
+        due.is_some_and(|due| (first..next).contains(&due))
+    };
+    let jobs = turn.listed_jobs()?;
+    let lines = made.for_people().lines().zip(&jobs);
+    let (then, other): (Vec<_>, Vec<_>) = lines.partition(|(_, job)| is_then(job));
+    let joined = |lines: Vec<(&str, &Job)>| {
+        let lines: Vec<_> = lines.into_iter().map(|(line, _)| line).collect();
+        lines.join("\n")
+    };
+    if !then.is_empty() {
+        return Some(joined(then));
+    }
+    let none = lang.pick("There is no reminder for that day.", "这一天没有提醒。");
+    let others = lang.pick("The others:", "其他提醒：");
+    Some(if other.is_empty() {
+        none.to_owned()
+    } else {
+        format!("{none}\n{others}\n{}", joined(other))
+    })
 }
 
 /// Returns true if the words of a turn are about several of the listed jobs, without saying which.

@@ -35,10 +35,10 @@ const NO_SUBJECT_ZH: &str = "麻烦 帮我 请 有什么 有几个 有多少个 
     找出 找一下 找 查一下 一下 改过 修改过 看看 谢谢 今天 昨天 最近 都 里 了 吗 呢";
 
 /// Words of a question that its answer does not hold.
-const ASKED: &str = "according are contain contains day describe describes does get has how latest long many me mention \
+const ASKED: &str = "according are contain contains count day describe describes does get has how latest list long many me mention \
     mentioned mentions much need often our prefer question read say says spreadsheet take talk talks tell text their them there \
     they think us use we which";
-const ASKED_ZH: &str = "里面写了什么 里写了什么 里写着什么 写了什么 写着什么 里面有什么 里有什么 请问 在第几 第几周 第几天 第几 叫什么名字 叫什么 什么名字 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
+const ASKED_ZH: &str = "有多少个 有多少 有几个 有几份 列出 包含 里面写了什么 里写了什么 里写着什么 写了什么 写着什么 里面有什么 里有什么 请问 在第几 第几周 第几天 第几 叫什么名字 叫什么 什么名字 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
     什么 是多少 多少 是谁 谁 怎么样 怎么 为什么 有没有 提到了 提到过 提到 \
     写到了 写到 谈到了 谈到 讲的是 讲了 关于 有关 哪些 举行 文件夹 文件 文档 打开 读一下 读取 念一下 读读 读 查看 看看 搜索 你 还 记得 知道";
 
