@@ -24,7 +24,7 @@ use crate::{
 
 pub(crate) use several::one_by_one;
 pub use {
-    names::name_after,
+    names::{name_after, unread_of_trader},
     several::{order_behind, wishes},
     things::{assets, unknown_thing, untraded},
 };
@@ -89,6 +89,8 @@ struct Words {
     other_time: Vec<String>,
     beyond: Vec<String>,
     around: Vec<String>,
+    operate: Vec<String>,
+    around_trader: Vec<String>,
     unread: Vec<String>,
     in_total: Vec<String>,
     tell_too: Vec<String>,
@@ -335,7 +337,11 @@ pub fn wish(message: &str) -> UserWish {
     let means_order = names_order || means_all_orders(message) && side(message).is_none();
     let names_trader = says(message, &Topic::Traders.fact().words);
     let asked = is_question(message);
-    if changes(message) && side(message).is_none() {
+    let operates = || {
+        let makes = says(message, &WORDS.create) || says(message, &WORDS.remove);
+        names_trader && !makes && !asked && says(message, &WORDS.operate)
+    };
+    if (changes(message) || operates()) && side(message).is_none() {
         return UserWish::Beyond;
     }
     let (wish, verbs, is_asked) = if says(message, &WORDS.cancel) && means_order {

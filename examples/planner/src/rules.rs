@@ -242,15 +242,7 @@ fn obstacle(session: &Session) -> Option<String> {
             .to_owned(),
         ),
         UserWish::Several(words) => Some(intent::one_by_one(&words, lang)),
-        UserWish::Unclear(words) => Some(lang.pick(
-            format!(
-                "I did not understand “{words}” and did nothing, so that it is not lost. Say the \
-                 wish without it, such as \"sell 0.5 BTC at 70000\" or \"cancel order 7\"."
-            ),
-            format!(
-                "没听懂“{words}”，所以什么都没有做。请不带它再说一遍，例如“以 70000 卖 0.5 BTC”或“撤销订单 7”。"
-            ),
-        )),
+        UserWish::Unclear(words) => Some(unread(&words, lang)),
         UserWish::Order(..) if intent::wishes(goal).len() == 1 => {
             let symbols = symbols(session);
             let other = || {
@@ -266,40 +258,64 @@ fn obstacle(session: &Session) -> Option<String> {
             let acted = session.work.steps.iter().any(has_written);
             (open.is_empty() && !acted).then(|| none.to_owned())
         }
-        UserWish::Trader(_) => {
-            let off = [Topic::Models, Topic::Exchanges, Topic::Strategies];
-            let named = off.into_iter().find_map(|topic| {
-                let all: Vec<Config> = session.seen(topic)?;
-                let off = all.iter().filter(|it| !it.enabled);
-                let name = mentioned(goal, off.map(|it| it.name.as_str()))?;
-                Some((name.to_owned(), usable(session, topic).join(", ")))
-            });
-            if let Some((name, usable)) = named {
-                return Some(lang.pick(
-                    format!("{name} is switched off; there is: {usable}"),
-                    format!("{name} 已停用；现在有：{usable}"),
-                ));
-            }
-            let parts: [(_, &[&str]); 3] = [
-                (Topic::Models, &["model ", "模型"]),
-                (Topic::Exchanges, &["exchange ", " on ", "交易所"]),
-                (Topic::Strategies, &["strategy ", "策略"]),
-            ];
-            parts.into_iter().find_map(|(topic, words)| {
-                let name = intent::name_after(goal, words)?;
-                let all: Vec<Config> = session.seen(topic)?;
-                let is_known = all.iter().any(|it| it.name.to_lowercase() == name);
-                (!is_known).then(|| {
-                    let usable = usable(session, topic).join(", ");
-                    lang.pick(
-                        format!("there is no {name} for a trader here; there is: {usable}"),
-                        format!("这里没有 {name} 可以用；现在有：{usable}"),
-                    )
-                })
-            })
-        }
+        UserWish::Trader(_) => against_trader(session, goal, lang),
         _ => None,
     }
+}
+
+/// Returns the reason why a trader cannot be made as a message says.
+fn against_trader(session: &Session, goal: &str, lang: Lang) -> Option<String> {
+    let off = [Topic::Models, Topic::Exchanges, Topic::Strategies];
+    let named = off.into_iter().find_map(|topic| {
+        let all: Vec<Config> = session.seen(topic)?;
+        let off = all.iter().filter(|it| !it.enabled);
+        let name = mentioned(goal, off.map(|it| it.name.as_str()))?;
+        Some((name.to_owned(), usable(session, topic).join(", ")))
+    });
+    if let Some((name, usable)) = named {
+        return Some(lang.pick(
+            format!("{name} is switched off; there is: {usable}"),
+            format!("{name} 已停用；现在有：{usable}"),
+        ));
+    }
+    let parts: [(_, &[&str]); 3] = [
+        (Topic::Models, &["model ", "模型"]),
+        (Topic::Exchanges, &["exchange ", " on ", "交易所"]),
+        (Topic::Strategies, &["strategy ", "策略"]),
+    ];
+    let missing = parts.into_iter().find_map(|(topic, words)| {
+        let name = intent::name_after(goal, words)?;
+        let all: Vec<Config> = session.seen(topic)?;
+        let is_known = all.iter().any(|it| it.name.to_lowercase() == name);
+        (!is_known).then(|| {
+            let usable = usable(session, topic).join(", ");
+            lang.pick(
+                format!("there is no {name} for a trader here; there is: {usable}"),
+                format!("这里没有 {name} 可以用；现在有：{usable}"),
+            )
+        })
+    });
+    missing.or_else(|| {
+        let known = off.into_iter().flat_map(|topic| usable(session, topic));
+        let known: Vec<String> = known.collect();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let words = intent::unread_of_trader(goal, &known)?;
+        let there = off.map(|topic| told(session, goal, topic, lang));
+        Some(format!("{}\n{}", unread(&words, lang), there.join("\n")))
+    })
+}
+
+/// Returns the answer to a wish of which these words are not understood.
+fn unread(words: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "I did not understand “{words}” and did nothing, so that it is not lost. Say the \
+             wish without it, such as \"sell 0.5 BTC at 70000\" or \"create a trader named alpha\"."
+        ),
+        format!(
+            "没听懂“{words}”，所以什么都没有做。请不带它再说一遍，例如“以 70000 卖 0.5 BTC”或“创建交易员，名叫 alpha”。"
+        ),
+    )
 }
 
 /// Returns the steps that read the requested facts; the configuration was looked up already.

@@ -196,7 +196,7 @@ pub(crate) fn exchange<'t>(text: &'t str) -> Option<(&'t str, &'t str)> {
     let marks = [" but ", "，而是", "而是", "，是", ", but "];
     let (old, new) = marks.iter().find_map(|mark| denied.split_once(mark))?;
     let bare = |said: &'t str| {
-        let said = said.trim();
+        let said = said.trim().trim_end_matches([',', '，']);
         after_word(said, &ARTICLES).map_or(said, str::trim_start)
     };
     let (old, new) = (bare(old), bare(new));

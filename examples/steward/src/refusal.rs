@@ -2,7 +2,7 @@
 //! to be worked out.
 use fugato::{
     cli::Lang,
-    form::text,
+    form::{amount_text, amount_value, cents, text},
     words::{
         RestrictionKind, ShortAnswer, after_word, condition, corrected, dates, has_any_word,
         restriction, without_code,
@@ -52,6 +52,7 @@ impl RuleData {
             .or_else(|| self.several(words, lang))
             .or_else(|| self.taken_back(words, base, lang))
             .or_else(|| self.reckoned(words, base, lang))
+            .or_else(|| self.summed(words, base, lang))
             .or_else(|| self.asked_leave(words, base, lang))
             .or_else(|| self.unwanted(words, base, lang))
     }
@@ -209,6 +210,27 @@ impl RuleData {
             lang.pick(
                 format!("{tomorrow} is yet to come, so nothing was done: a claim is of what was paid already."),
                 format!("{tomorrow}还没到，所以什么也没做：只能报销已经花的钱。"),
+            )
+        })
+    }
+
+    /// Returns the answer to words whose sum is not that of the amounts that they tell.
+    fn summed(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
+        let (said, sum) = self.reader.sum_said(words)?;
+        let clauses = self.reader.clauses(self, words, base);
+        let amount = |clause: &Clause| {
+            let told = ["amount", "estimated_amount"];
+            told.iter()
+                .find_map(|name| cents(clause.fields.get(*name)?))
+        };
+        let amounts: Vec<i64> = clauses.iter().filter_map(amount).collect();
+        let come: i64 = amounts.iter().sum();
+        let is_other = amounts.len() > 1 && come != sum && !amounts.contains(&sum);
+        let come = amount_text(&amount_value(come));
+        is_other.then(|| {
+            lang.pick(
+                format!("The amounts come to {come}, and that is not “{said}”, so nothing was done. Say each claim or trip with its whole amount."),
+                format!("各项金额加起来是{come}，与“{said}”不符，所以什么也没做。请说出每份单据的总金额。"),
             )
         })
     }

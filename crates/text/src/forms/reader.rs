@@ -7,8 +7,8 @@ use super::{
     value::{amount_value, cents},
 };
 use crate::{
-    DatedText, DayReference, courtesy, dates, day_mentions, money, money_in, priced_in,
-    spelling::respell_days,
+    DatedText, DayReference, after_word, courtesy, dates, day_mentions, money, money_in, priced_in,
+    spelling::respell_days, strip_phrase,
 };
 
 /// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
@@ -218,7 +218,7 @@ impl FormReader {
         }
         let found = field.patterns.iter().flat_map(|it| it.overlapping(text));
         let cleaned = found.filter_map(|found| match &self.rules.cut {
-            Some(cut) => self.cleaned(&cut.replace(found, "")),
+            Some(cut) => self.cleaned(cut_behind_people(found, cut)),
             None => self.cleaned(found),
         });
         let all: Vec<String> = cleaned.collect();
@@ -245,6 +245,77 @@ impl FormReader {
         };
         parts.filter_map(remark).collect()
     }
+}
+
+/// Returns a text up to where it is cut. The people whom it names there belong to it: "dinner with John
+/// Smith and with Anna Weber".
+fn cut_behind_people<'t>(text: &'t str, cut: &Pattern) -> &'t str {
+    let mut from = 0;
+    loop {
+        let rest = text.get(from..).unwrap_or_default();
+        let Some(behind) = cut.all(rest).next().filter(|it| rest.ends_with(it)) else {
+            return text;
+        };
+        let at = text.len() - behind.len();
+        match people(behind) {
+            Some(rest) => from = text.len() - rest.len(),
+            None => return text.get(..at).unwrap_or(text),
+        }
+    }
+}
+
+/// Returns the rest of a text after the people that it begins with: "and with Anna Weber", "with a
+/// customer".
+fn people(text: &str) -> Option<&str> {
+    const JOINS: [&str; 6] = [
+        "and with",
+        "along with",
+        "together with",
+        "and also",
+        "with",
+        "and",
+    ];
+    const BEFORE: [&str; 12] = [
+        "a", "an", "the", "my", "our", "his", "her", "their", "two", "three", "some", "new",
+    ];
+    const PEOPLE: [&str; 18] = [
+        "customers",
+        "customer",
+        "clients",
+        "client",
+        "colleagues",
+        "colleague",
+        "team",
+        "guests",
+        "guest",
+        "partners",
+        "partner",
+        "suppliers",
+        "supplier",
+        "candidate",
+        "boss",
+        "manager",
+        "friends",
+        "visitors",
+    ];
+    let joined = |text: &'_ str| strip_phrase(text, &JOINS).map(str::len);
+    let trimmed = text.trim_start();
+    let rest = trimmed.get(trimmed.len() - joined(trimmed)?..)?;
+    let mut rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
+    let mut named = None;
+    while rest.starts_with(|c: char| c.is_uppercase()) {
+        let word = rest.split(|c: char| c.is_whitespace() || c == ',').next()?;
+        let behind = rest.get(word.len()..)?;
+        named = Some(behind);
+        rest = behind.trim_start();
+    }
+    if named.is_some() {
+        return named;
+    }
+    while let Some(behind) = after_word(rest, &BEFORE) {
+        rest = behind.trim_start();
+    }
+    after_word(rest, &PEOPLE)
 }
 
 /// The signs between the parts of a text.

@@ -1,5 +1,5 @@
 //! Names that messages give.
-use fugato::words::{has_any_word, named};
+use fugato::words::{after_word, has_any_word, named};
 
 use super::WORDS;
 use crate::facts::Topic;
@@ -59,6 +59,43 @@ pub(super) fn uncertain_name(message: &str) -> Option<String> {
         .collect();
     let is_part = !next.is_empty() && !NEXT.contains(&next.to_lowercase().as_str());
     is_part.then(|| format!("{name} {next}"))
+}
+
+/// Returns the words of a message about a new trader that are neither its name, one of these names of
+/// what it is made of, nor polite: it would be made without them.
+pub fn unread_of_trader(message: &str, names: &[&str]) -> Option<String> {
+    // Lower case by ASCII keeps the byte positions.
+    let lower = message.to_ascii_lowercase();
+    let topics = [
+        Topic::Traders,
+        Topic::Models,
+        Topic::Exchanges,
+        Topic::Strategies,
+    ];
+    let own = topics.iter().flat_map(|topic| &topic.fact().words);
+    let own = own.chain(&WORDS.create).chain(&WORDS.around_trader);
+    let own = own.map(|word| word.to_lowercase());
+    let names = names.iter().map(|name| name.to_lowercase());
+    let name = trader_name(message).map(|name| name.to_lowercase());
+    let mut known: Vec<String> = own.chain(names).chain(name).collect();
+    // A plural belongs to its word.
+    let plurals = known.iter().map(|word| format!("{word}s"));
+    known.extend(plurals.collect::<Vec<_>>());
+    known.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    let pauses = [',', '.', ';', '!', '?', '，', '。', '；', '！', '？', '\n'];
+    let mut rest = lower.as_str();
+    while let Some(c) = rest.chars().next() {
+        rest = match after_word(rest, &known) {
+            Some(behind) => behind,
+            None if c.is_alphanumeric() => {
+                let said = message.get(message.len() - rest.len()..)?;
+                let said = said.split(pauses).next()?.trim();
+                return Some(said.to_owned());
+            }
+            None => rest.get(c.len_utf8()..)?,
+        };
+    }
+    None
 }
 
 /// Returns the name that a message gives right after one of these words, such as `momentum` after

@@ -1,9 +1,10 @@
 //! Questions about documents, and wishes that a message has beside one.
 use fugato::words::{
     Phrases, after_word, before_word, has_any_word, is_chinese, is_question, is_wanted, money,
+    money_in,
 };
 
-use super::{DocumentQuestion, PartWish, RuleReader, SHORT, document_ids};
+use super::{DocumentQuestion, PartWish, RuleReader, SHORT, document_ids, exchange};
 use crate::form::FormKind;
 
 /// Returns true if a text has one of these words, and denies each of them.
@@ -108,8 +109,12 @@ impl RuleReader {
     pub(crate) fn denies_trip(&self, text: &str) -> bool {
         // What is not to be handed in may still be written down.
         let wish = self.wish.iter().filter(|verb| !self.submit.contains(verb));
-        let verbs: Vec<_> = wish.chain(&self.goes).cloned().collect();
-        denies(text, &verbs) && !has_any_word(text, &["forget", "忘"])
+        let mut kinds = self.kind.iter();
+        let hands_in = has_any_word(text, &self.submit);
+        let trip = kinds.find(|kind| kind.form == FormKind::Application && !hands_in);
+        let trip = trip.into_iter().flat_map(|kind| &kind.words);
+        let words: Vec<_> = wish.chain(&self.goes).chain(trip).cloned().collect();
+        denies(text, &words) && !has_any_word(text, &["forget", "忘"])
     }
 
     /// Returns what a text says shall not be done, or was not: that a document is withdrawn, restored or
@@ -210,13 +215,35 @@ impl RuleReader {
         })
     }
 
-    /// Returns the amount that a text puts in the place of another, and says nothing else: "make it 54".
-    pub(crate) fn amount_alone(&self, text: &str) -> Option<i64> {
+    /// Returns the amount that a text puts in the place of another, and says nothing else, with the other
+    /// one where it is named: "make it 54", "it was 54, not 45".
+    pub(crate) fn amount_alone(&self, text: &str) -> Option<(Option<i64>, i64)> {
         let phrases = Phrases::default();
         let text = phrases.decline_reason(text).unwrap_or(text);
         let lower = text.to_lowercase();
-        let said = self.led(lower.trim().trim_end_matches(['.', '。', '!', '！']));
-        money(after_word(said, &self.in_currency)?.trim())
+        let ends = ['.', '。', '!', '！', '了', '块', ' '];
+        let said = self.led(lower.trim().trim_end_matches(ends));
+        if let Some((old, new)) = exchange(said) {
+            return Some((Some(money(old)?), money(new)?));
+        }
+        let marks = [
+            ", not ",
+            " not ",
+            "，不是",
+            "而不是",
+            "不是",
+            " instead of ",
+        ];
+        if let Some((new, old)) = marks.iter().find_map(|mark| said.split_once(mark)) {
+            let leads = [
+                " was ", " is ", " be ", "'s ", " it ", ", ", "是", "为", "花了", "，",
+            ];
+            let behind = |lead: &str| new.rfind(lead).and_then(|at| new.get(at + lead.len()..));
+            let told = leads.into_iter().filter_map(behind);
+            let new = told.chain([new]).find_map(|told| money(told.trim()));
+            return Some((Some(money(old.trim())?), new?));
+        }
+        Some((None, money(after_word(said, &self.in_currency)?.trim())?))
     }
 
     /// Returns true if a text says that somebody does not know.
@@ -227,6 +254,24 @@ impl RuleReader {
     /// Returns true if a text tells of a claim that was made.
     pub(crate) fn means_done(&self, text: &str) -> bool {
         has_any_word(text, &self.done)
+    }
+
+    /// Returns the sum that a text names for all that it tells, with its words: "80 in all", 一共800.
+    pub(crate) fn sum_said<'t>(&self, text: &'t str) -> Option<(&'t str, i64)> {
+        let labels: Vec<&str> = self.total.iter().map(String::as_str).collect();
+        let mut parts = text.split([',', '，', '。', ';', '；', '、', '!', '！', '\n']);
+        parts.find_map(|part| {
+            if !has_any_word(part, &self.total) {
+                return None;
+            }
+            let lower = part.to_lowercase();
+            let bare = labels
+                .iter()
+                .fold(lower, |bare, word| bare.replace(word, " "));
+            let bare = bare.trim_matches(|c: char| !c.is_numeric() && !"$€£¥￥元块".contains(c));
+            let sum = money(bare).or_else(|| money_in(part, &labels))?;
+            Some((part.trim(), sum))
+        })
     }
 
     /// Returns what a text leaves out of a sum or a list.

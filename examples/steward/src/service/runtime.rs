@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato::{
     agent::decision::Judge,
-    form::{FieldKind, Fields, Form, amount_value, strings, text},
+    form::{FieldKind, Fields, Form, amount_value, cents, strings, text},
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
     state::{Lang, say},
     words::{ShortAnswer, money},
@@ -261,15 +261,16 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     {
         fields.insert("currency".into(), code.into());
     }
-    // "Make it 54" changes the amount that there is.
+    // "Make it 54" changes the amount that there is, and "it was 54, not 45" if it is this one.
     let told_anew = desk.reader.amount_alone(&at.message);
-    if let Some((field, cents)) = form
+    if let Some((field, (old, new))) = form
         .fields
         .iter()
         .find(|field| field.kind == FieldKind::Amount)
         .zip(told_anew)
+        && old.is_none_or(|old| task.fields.get(&field.name).and_then(cents) == Some(old))
     {
-        fields.insert(field.name.clone(), amount_value(cents));
+        fields.insert(field.name.clone(), amount_value(new));
         unread.clear();
     }
     // A number alone answers what was asked.
