@@ -52,6 +52,8 @@ const WORDS: &[(Force, &[&str])] = &[
             "leaving out",
             "leave out",
             "all but",
+            "everything but",
+            "anything but",
             "除了",
             "除开",
             "除去",

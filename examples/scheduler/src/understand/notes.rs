@@ -375,6 +375,9 @@ fn tells_which(lower: &str, facts: &Facts<'_>) -> bool {
     tokens.any(|token| tells(&token.kind))
 }
 
+/// The largest number of notes and reminders whose removal is recognized by the words that told it.
+const MOST_REMOVED: usize = 100;
+
 fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
     let mut lines = vec![];
     if notes {
@@ -416,7 +419,8 @@ fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
     lines.join("\n")
 }
 
-/// Reads "undo" right after a note or a reminder was made: it goes, and nothing else.
+/// Reads "undo" right after a note or a reminder was made: it goes, and nothing else. One that was
+/// removed does not come back.
 fn undone(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let said = facts.said.filter(|_| super::lex::is_undo(text))?;
     let made = |write: StoreWrite| crate::nodes::errand_reply(&write) == said;
@@ -427,6 +431,18 @@ fn undone(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     }
     let last = facts.notes.last();
     let is_last = last.is_some_and(|last| made(StoreWrite::Note(last.clone())));
+    let removed = |count: usize| {
+        made(StoreWrite::Forget {
+            notes: (0..count).collect(),
+            reminders: vec![],
+        })
+    };
+    if !is_last && (1..=MOST_REMOVED).any(removed) {
+        return Some(Understanding::Refusal(say!(
+            "What was removed cannot be brought back, and nothing else was undone. Say it again to keep it.",
+            "删除的内容无法恢复，也没有撤销其他改动。需要的话请再说一遍。"
+        )));
+    }
     is_last.then(|| Understanding::Forget([notes - 1].into()))
 }
 
