@@ -22,4 +22,4 @@ pub use forget::forget;
 pub use person::{PERSON_UNKNOWN, recall_person, save_person};
 pub use question::to_recall;
 pub use recall::{is_no_note, recall};
-pub use remember::{REMEMBERED, remember, to_quote, to_remember};
+pub use remember::{REMEMBERED, is_taken_back, remember, to_quote, to_remember};

@@ -5,7 +5,7 @@ mod reminder;
 mod words;
 
 use fugato::{
-    agent::memory::{to_quote, to_recall, to_remember},
+    agent::memory::{is_taken_back, to_quote, to_recall, to_remember},
     memory::importance,
     state::ToolSchema,
     words::{
@@ -467,7 +467,7 @@ pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
     let refused = is_negated(text, &["remember", "记", "note"]);
     let lower = text.to_lowercase();
     let ends = ["remember nothing", "stop remember", "stop noting"];
-    let refused = refused || ends.iter().any(|words| lower.contains(words));
+    let refused = refused || is_taken_back(text) || ends.iter().any(|words| lower.contains(words));
     let kept = told
         && !asks
         && !asked

@@ -38,7 +38,15 @@ pub fn to_remember(message: &str) -> Option<&str> {
 
 /// Returns true if words behind the first clause take back what was to be remembered, or forbid that it
 /// is written.
-fn is_taken_back(message: &str) -> bool {
+///
+/// ```
+/// use fugato_agent::memory::is_taken_back;
+///
+/// assert!(is_taken_back("Remember that I like tea. Actually, don't."));
+/// assert!(is_taken_back("记住我喜欢喝茶，但不要写下来"));
+/// assert!(!is_taken_back("remember that I like tea, but don't like milk"));
+/// ```
+pub fn is_taken_back(message: &str) -> bool {
     const TURNS: [&str; 12] = [
         "but ",
         "and ",

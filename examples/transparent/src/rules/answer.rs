@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use fugato::{
     memory::{FoundNote, terms},
     tool::clip,
-    words::{ScheduleError, ShortAnswer, courtesy, to_forget},
+    words::{ScheduleError, ShortAnswer, courtesy, forget_limit, to_forget},
 };
 use serde_json::Value;
 
@@ -349,6 +349,14 @@ fn is_talk(text: &str) -> bool {
 /// Returns the answer to a wish that something is not remembered, if no note was forgotten.
 fn not_forgotten(agent: &AgentState) -> String {
     let (turn, lang) = (&agent.turn, agent.lang);
+    if let Some(limit) = forget_limit(&turn.request.text) {
+        return lang.pick(
+            format!(
+                "I cannot leave anything out (“{limit}”), so nothing was forgotten: name the note."
+            ),
+            format!("我没法按“{limit}”来忘，所以什么都没有忘掉：请说出是哪一条。"),
+        );
+    }
     let unwanted = to_forget(&turn.request.text);
     let Some(unwanted) = unwanted.filter(|unwanted| !unwanted.is_empty()) else {
         let text = lang.pick(

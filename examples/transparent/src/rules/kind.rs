@@ -2,10 +2,11 @@
 use std::borrow::Cow;
 
 use fugato::{
-    agent::memory::to_remember,
+    agent::memory::{is_taken_back, to_remember},
     words::{
         CronSchedule, RestrictionKind, ScheduleError, TimeReference, after_word, condition,
-        corrected, day_mentions, is_negated, is_question, path, restriction, to_forget, wishes,
+        corrected, day_mentions, forget_limit, is_negated, is_question, path, restriction,
+        to_forget, wishes,
     },
 };
 use jiff::{Zoned, civil::date, tz::TimeZone};
@@ -169,7 +170,7 @@ pub(super) fn kind(lower: &str) -> WishKind {
     if let Some(at) = REMINDER.at(lower).filter(|at| !sought(at)) {
         return reminder(lower, at);
     }
-    if CANCEL.at(lower).is_some_and(|verb| verb < 8) && ONE.are_in(lower) {
+    if CANCEL.at(lower).is_some_and(|verb| verb < 8) && ONE.are_in(lower) && !cancels_not(lower) {
         return (IntentKind::Execute, "cancel", 0.3);
     }
     if CALL.are_in(lower) && to_remember(lower).is_none() && is_timed(lower) {
@@ -179,8 +180,11 @@ pub(super) fn kind(lower: &str) -> WishKind {
         return (IntentKind::Execute, "plugin", 0.3);
     }
     let keeps = Words("别忘/不要忘/don't forget/dont forget/do not forget").are_in(lower);
-    let forgets = FORGET.are_in(lower) && !keeps || to_forget(lower).is_some();
-    if forgets || is_negated(lower, &["remember", "记住"]) {
+    let forgets = FORGET.are_in(lower) && !keeps
+        || to_forget(lower)
+            .or(forget_limit(lower).map(str::to_owned))
+            .is_some();
+    if forgets || is_negated(lower, &["remember", "记住"]) || is_taken_back(lower) {
         return (IntentKind::Chat, "forget", 0.1);
     }
     let spoken = [
@@ -331,10 +335,18 @@ fn is_timed(lower: &str) -> bool {
     !matches!(read, None | Some(Err(ScheduleError::NoTime)))
 }
 
+/// Returns true if a text wants nothing cancelled: "don't cancel the reminder".
+fn cancels_not(lower: &str) -> bool {
+    is_negated(lower, &["cancel", "delete", "remove", "取消", "删"])
+}
+
 /// Returns what is wanted of reminders, of which the word stands here.
 fn reminder(lower: &str, at: usize) -> WishKind {
     let timed = TimeReference::of(lower).is_some();
     let refuses = is_negated(lower, &["remind", "提醒"]);
+    if cancels_not(lower) {
+        return (IntentKind::Execute, "jobs", 0.2);
+    }
     let cancels = CANCEL.at(lower).is_some_and(|verb| {
         verb < at || !timed && (lower.starts_with('把') || lower.trim_end().ends_with("取消"))
     });
