@@ -1,5 +1,7 @@
 //! Wishes about files.
-use fugato::words::{RestrictionKind, after_phrase, is_left_out, path, restriction, strip_phrase};
+use fugato::words::{
+    RestrictionKind, after_phrase, denied, is_left_out, path, restriction, strip_phrase,
+};
 
 use super::{after, is_any};
 
@@ -107,7 +109,9 @@ pub(super) fn read(text: &str) -> Vec<String> {
         parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
     }
     let all = parts.len();
-    parts.retain(|part| path(part).as_ref().is_none_or(is_meant));
+    // 别读b.txt has no space before the name.
+    let is_wanted = |part: &str| denied(&part.to_lowercase()).is_none();
+    parts.retain(|part| is_wanted(part) && path(part).as_ref().is_none_or(is_meant));
     let rest = match parts.as_slice() {
         [only] if all > 1 => only.trim(),
         _ => rest,
