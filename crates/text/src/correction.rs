@@ -27,8 +27,9 @@ const FIRM: [&str; 14] = [
     "不",
 ];
 /// These take a day or a time back if nothing but another one follows.
-const LOOSE: [&str; 17] = [
+const LOOSE: [&str; 18] = [
     "no wait",
+    "scratch that",
     "i meant",
     "i mean",
     "or rather",
@@ -45,6 +46,17 @@ const LOOSE: [&str; 17] = [
     "我说错了",
     "说错了",
     "等等",
+];
+/// A sentence that begins with one of these takes something back that the sentences before it say.
+const OPENERS: [&str; 8] = [
+    "actually",
+    "make that",
+    "scratch that",
+    "no wait",
+    "wait",
+    "不对",
+    "说错了",
+    "我说错了",
 ];
 /// The words around a day or a time that say nothing else.
 const AROUND: [&str; 36] = [
@@ -86,6 +98,8 @@ const AROUND: [&str; 36] = [
     "号",
 ];
 const PAUSES: [char; 6] = [',', '，', '、', '…', '—', '–'];
+/// The signs between which sentences stand that tell something.
+const FULL_STOPS: [char; 4] = ['.', '。', '!', '！'];
 const STOPS: [char; 10] = ['.', '。', ';', '；', '!', '！', '?', '？', '\n', '~'];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +127,7 @@ type Mention = (Kind, Range<usize>);
 /// assert_eq!(read("周五下午五点，不对，六点提醒我"), Err("不对，六点提醒我"));
 /// assert_eq!(read("call her at 5 pm, no wait, at 6"), Ok("call her at 6 pm".into()));
 /// assert_eq!(read("move it to Friday, no, the other one"), Err("no, the other one"));
+/// assert_eq!(read("Claim 20 euros. Actually, claim 30"), Err("Actually, claim 30"));
 /// assert_eq!(read("on Friday, not on Saturday"), Ok("on Friday, not on Saturday".into()));
 /// ```
 pub fn corrected(text: &str) -> Result<Cow<'_, str>, &str> {
@@ -136,15 +151,21 @@ pub fn corrected(text: &str) -> Result<Cow<'_, str>, &str> {
 fn taken_back(text: &str) -> Option<(usize, Range<usize>, bool)> {
     // Lower case by ASCII keeps the byte positions.
     let lower = text.to_ascii_lowercase();
-    lower.match_indices(PAUSES).find_map(|(pause, sign)| {
+    let signs = |c: char| PAUSES.contains(&c) || FULL_STOPS.contains(&c);
+    lower.match_indices(signs).find_map(|(pause, sign)| {
         let here = lower.get(pause + sign.len()..)?;
         let said = here.trim_start();
+        let begins = sign.starts_with(FULL_STOPS);
+        if begins && after_word(said, &OPENERS).is_none() {
+            return None;
+        }
         let (behind, is_firm) = marker(said)?;
+        let is_firm = is_firm || begins;
         let from = lower.len() - said.len();
         let until = end(behind);
         let words = from..lower.len() - behind.len() + until;
         let is_bare = behind.get(..until)?.trim().is_empty();
-        let counts = !is_bare && (is_firm || replaced(text, pause, &words).is_some());
+        let counts = begins || !is_bare && (is_firm || replaced(text, pause, &words).is_some());
         counts.then_some((pause, words, is_firm))
     })
 }
@@ -294,6 +315,11 @@ mod tests {
                 "tomorrow evening",
             ),
             ("on Friday, no, Monday, no, Tuesday", "on Tuesday"),
+            (
+                "Move it to Friday. Actually, on Saturday",
+                "Move it to Saturday",
+            ),
+            ("改到周五。说错了，周六", "改到周六"),
             ("把截止日期改到周五，不，周六", "把截止日期改到周六"),
             (
                 "周五下午五点提醒我打电话，不对，六点",
@@ -316,6 +342,9 @@ mod tests {
                 "no, Tuesday",
             ),
             ("把精读挪到周五，不，撰写报告", "不，撰写报告"),
+            ("Claim 20 for a taxi. Actually 30.", "Actually 30"),
+            ("buy 1 ETH! wait", "wait"),
+            ("报销打车20元。不对", "不对"),
         ] {
             assert_eq!(corrected(text), Err(words), "{text}");
         }

@@ -4,8 +4,8 @@ use fugato::{
     cli::Lang,
     form::{amount_text, amount_value, cents, text},
     words::{
-        RestrictionKind, ShortAnswer, after_word, condition, corrected, dates, has_any_word,
-        restriction, without_code,
+        RestrictionKind, ShortAnswer, condition, corrected, dates, has_any_word, restriction,
+        without_code,
     },
 };
 use jiff::{ToSpan as _, civil::Date};
@@ -20,18 +20,6 @@ use crate::{
 const BETWEEN: [&str; 11] = [
     " and ", " or ", ", ", "，", "、", "和", "或", "与", "及", "。", ". ",
 ];
-/// The words at the beginning of a sentence that put something in the place of what was said before.
-const CORRECTS: [&str; 8] = [
-    "actually",
-    "make that",
-    "scratch that",
-    "no wait",
-    "wait",
-    "不对",
-    "说错了",
-    "我说错了",
-];
-
 impl RuleData {
     /// Returns the answer to words that are no wish for a task: they make a condition or an exception,
     /// deny a deed, want several deeds, name a card that is not open, or leave open what is meant.
@@ -138,18 +126,8 @@ impl RuleData {
     /// Returns the answer to words that take back what they say, if it is not clear what takes its
     /// place, or that tell of what was done.
     fn taken_back(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
-        let mut sentences = words.split_inclusive(['.', '!', '。', '！']).skip(1);
-        let later = || {
-            sentences.find_map(|said| {
-                let said = said.trim();
-                let lower = said.to_lowercase();
-                let is_new = after_word(&lower, &CORRECTS).is_some();
-                is_new.then_some(said)
-            })
-        };
         let fills = || !self.reader.clauses(self, words, base).is_empty();
-        let said = corrected(words).err().or_else(later);
-        if let Some(said) = said {
+        if let Err(said) = corrected(words) {
             return Some(lang.pick(
                 format!("I did not understand what takes the place of what with “{said}”, and nothing was changed. Say it once more as it is meant."),
                 format!("没明白“{said}”是要替换哪一部分，什么也没改。请重新完整地说一遍。"),
