@@ -9,8 +9,8 @@ use fugato::{
     memory::importance,
     state::ToolSchema,
     words::{
-        ShortAnswer, courtesy, is_left_out, is_negated, is_question, keywords, notes_meant, path,
-        period, to_forget,
+        ShortAnswer, courtesy, denied, is_left_out, is_negated, is_question, keywords, notes_meant,
+        path, period, to_forget,
     },
 };
 use serde_json::{Map, Value, json};
@@ -452,6 +452,15 @@ const REFUSED: [&str; 7] = [
     "corrected",
 ];
 
+/// Returns true if a person wants nothing of a message written down: "don't remember this: …".
+pub fn wants_no_record(text: &str) -> bool {
+    const WRITE: [&str; 6] = ["remember", "note", "write", "save", "store", "记"];
+    let lower = text.trim().to_lowercase();
+    let forbids =
+        denied(&lower).is_some_and(|what| WRITE.iter().any(|verb| what.starts_with(verb)));
+    forbids || is_taken_back(text)
+}
+
 /// Returns a message that is stored without a request: important, and no question.
 pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
     const MATTERS: f32 = 0.7;
@@ -467,11 +476,12 @@ pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
     let refused = is_negated(text, &["remember", "记", "note"]);
     let lower = text.to_lowercase();
     let ends = ["remember nothing", "stop remember", "stop noting"];
-    let refused = refused || is_taken_back(text) || ends.iter().any(|words| lower.contains(words));
+    let refused = refused || ends.iter().any(|words| lower.contains(words));
     let kept = told
         && !asks
         && !asked
         && !refused
+        && !wants_no_record(text)
         && !says_nothing
         && turn.request.job.is_none()
         && importance(text) >= MATTERS;

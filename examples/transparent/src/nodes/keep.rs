@@ -41,11 +41,15 @@ impl Node<AgentState> for KeepNode {
         let (day, time) = when.split_once(' ').unwrap_or((&when, ""));
         // The thread and the number of its messages make the line unique, so that it can be
         // searched for.
+        let said = if rules::wants_no_record(&turn.request.text) {
+            "…".to_owned()
+        } else {
+            clip(&turn.request.text, 120).to_string()
+        };
         let mut line = format!(
-            "{time} [{} {}] {}{ANSWER}{}",
+            "{time} [{} {}] {said}{ANSWER}{}",
             cx.thread(),
             agent.conversation.history.len(),
-            clip(&turn.request.text, 120),
             clip(&turn.answer, 200)
         );
         let read = turn.done().filter(|made| made.call.name == "read_file");

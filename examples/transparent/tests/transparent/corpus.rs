@@ -27,6 +27,7 @@ struct Own {
     wrote: Option<Wrote>,
     wrote_nothing: bool,
     gone: Vec<String>,
+    unlogged: Vec<String>,
     fires: Vec<String>,
 }
 
@@ -205,6 +206,15 @@ async fn stored(own: &Own, home: &Home, before: &str, outcome: &mut CaseOutcome)
     for gone in &own.gone {
         if notes.contains(gone.as_str()) {
             outcome.excusable.push(format!("{gone:?} is in {notes}"));
+        }
+    }
+    let days = home.dir().join("notes/memory");
+    let days = fs::read_dir(days).into_iter().flatten();
+    let logs = days.map(|day| fs::read_to_string(day.unwrap().path()).unwrap());
+    let logs: String = logs.collect();
+    for unlogged in &own.unlogged {
+        if logs.is_empty() || logs.contains(unlogged.as_str()) {
+            outcome.faults.push(format!("{unlogged:?} is in {logs}"));
         }
     }
     let made = jobs.last().map(|job| job.wish.schedule.clone());
