@@ -77,6 +77,7 @@ pub fn to_forget(message: &str) -> Option<String> {
 ///
 /// assert_eq!(forget_limit("Forget everything except the tea."), Some("except the tea"));
 /// assert_eq!(forget_limit("忘掉一切，除了茶"), Some("除了茶"));
+/// assert!(forget_limit("忘掉一切，茶除外").is_some());
 /// assert_eq!([forget_limit("forget the tea"), forget_limit("all except one")], [None, None]);
 /// ```
 pub fn forget_limit(message: &str) -> Option<&str> {

@@ -302,10 +302,17 @@ fn supposed(text: &str) -> Option<(usize, RestrictionKind)> {
     Some((from, RestrictionKind::Condition))
 }
 
-/// Returns the place of an exception that ends in 之外 or 以外.
+/// Returns the place of an exception that ends in 之外, 以外 or 除外; its clause where no 除 begins it:
+/// 茶除外.
 fn without(text: &str) -> Option<(usize, RestrictionKind)> {
-    let end = ["之外", "以外"].iter().find_map(|word| text.find(word))?;
-    let at = text.get(..end)?.rfind('除')?;
+    let mut ends = ["之外", "以外", "除外"].iter();
+    let (end, word) = ends.find_map(|word| Some((text.find(word)?, *word)))?;
+    let (before, here) = text.split_at_checked(end)?;
+    let named = before
+        .trim_end_matches(|c: char| !PAUSES.contains(&c))
+        .len();
+    let is_named = word == "除外" || here.get(word.len()..)?.starts_with('的');
+    let at = before.rfind('除').or(is_named.then_some(named))?;
     Some((at, RestrictionKind::Exception))
 }
 
@@ -386,6 +393,7 @@ mod tests {
                 "除了以太的那单以外",
             ),
             ("卖掉除一个之外的所有以太", Exception, "除一个之外"),
+            ("全部卖掉，以太除外。", Exception, "以太除外"),
             ("全部撤掉，以太的别动", Exception, "别动"),
             ("把以太都卖了，保留1个", Exception, "保留1个"),
             ("buy 1 ETH if it is cheap", Condition, "if it is cheap"),
