@@ -75,6 +75,93 @@ impl RuleReader {
         has_any_word(text, &self.departs)
     }
 
+    /// Returns a text without the clauses that only hand in what there is: when that is to be done is no
+    /// day of a form.
+    pub(crate) fn without_submission(&self, text: &str) -> String {
+        const BREAKS: [&str; 10] = [
+            ", ", "; ", ". ", "，", "；", "。", "\n", " and ", " but ", " then ",
+        ];
+        let mut clauses = vec![text];
+        for mark in BREAKS {
+            clauses = clauses.iter().flat_map(|it| it.split(mark)).collect();
+        }
+        if !clauses.iter().any(|clause| self.hands_in(clause)) {
+            return text.to_owned();
+        }
+        clauses.retain(|clause| !self.hands_in(clause));
+        clauses.join("\n")
+    }
+
+    /// Returns true if a clause only hands in what there is: "submit it tomorrow", 明天再提交.
+    fn hands_in(&self, clause: &str) -> bool {
+        const BEHIND: [&str; 34] = [
+            "it",
+            "that",
+            "this",
+            "them",
+            "all",
+            "everything",
+            "now",
+            "later",
+            "the trip",
+            "the application",
+            "the claim",
+            "the form",
+            "the draft",
+            "my trip",
+            "my claim",
+            "my application",
+            "on",
+            "before",
+            "after",
+            "by",
+            "today",
+            "tomorrow",
+            "next",
+            "please",
+            "吧",
+            "了",
+            "它",
+            "这",
+            "那",
+            "申请",
+            "报销",
+            "单",
+            "出差",
+            "上去",
+        ];
+        let lower = clause.to_lowercase();
+        let lower = lower
+            .trim()
+            .trim_end_matches(['.', '!', '?', '。', '！', '？']);
+        let verbs = self
+            .submit
+            .iter()
+            .flat_map(|verb| lower.match_indices(verb.as_str()));
+        let mut behind = verbs.filter_map(|(at, verb)| lower.get(at + verb.len()..));
+        let is_own = behind.any(|rest| {
+            let rest = rest.trim_start();
+            rest.is_empty() || after_word(rest, &BEHIND).is_some()
+        });
+        is_own
+            || has_any_word(
+                lower,
+                &["send it", "send this", "hand it in", "hand this in"],
+            )
+    }
+
+    /// Returns true if a text asks for what there is: it names nothing of a form.
+    pub(crate) fn asks_for_documents(&self, text: &str) -> bool {
+        const WHICH: [&str; 12] = [
+            "which", "what", "how many", "how much", "who", "when", "哪些", "哪几", "哪笔", "多少",
+            "几笔", "谁",
+        ];
+        let lower = text.to_lowercase();
+        let asks = self.means_question(text) && has_any_word(&lower, &WHICH);
+        let finds = || after_word(lower.trim_start(), &["find", "show", "look up", "找", "查"]);
+        asks || finds().is_some()
+    }
+
     /// Returns true if a text asks something, and does not ask kindly for something to be done.
     pub(crate) fn means_question(&self, text: &str) -> bool {
         let lower = text.to_lowercase();

@@ -213,13 +213,16 @@ fn join_files(fields: &mut Fields, task: &PlanTask) {
 fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<RuntimeDecision> {
     let form = desk.forms.get(&task.form)?;
     let mut fields = at.given(desk, task.form);
-    let told = desk.told(&at.message, at.base());
+    let told = desk.reader.without_submission(&at.message);
+    let hands_in = told != at.message;
+    let told = desk.told(&told, at.base());
     let mut said = desk.facts.read(form, &told, at.base());
     let mut unread = desk.facts.unread(form, &told, &said, at.base());
     // A reason is cut out of any words, also of a question.
     let asks = desk.reader.means_question(&at.message);
     let is_remark = is_remark(desk, &told, &said, at);
-    if is_remark || asks && said.keys().all(|name| name == "reason") {
+    let asks_beside = desk.reader.asks_for_documents(&at.message);
+    if is_remark || asks_beside || asks && said.keys().all(|name| name == "reason") {
         said.clear();
     }
     // The same place in another language is no news.
@@ -282,8 +285,7 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         unread.clear();
     }
     if fields.is_empty()
-        && !asks
-        && !is_remark
+        && !(asks || asks_beside || is_remark || hands_in)
         && unread.is_empty()
         && !desk.reader.means_change(&at.message)
         && !desk.reader.means_unknown(&at.message)

@@ -44,7 +44,7 @@ impl Node<AgentState> for KeepNode {
         let said = if rules::wants_no_record(&turn.request.text) {
             "…".to_owned()
         } else {
-            clip(&turn.request.text, 120).to_string()
+            clip(&turn.request.text, 120)
         };
         let mut line = format!(
             "{time} [{} {}] {said}{ANSWER}{}",
