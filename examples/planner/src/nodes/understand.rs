@@ -11,7 +11,7 @@ use fugato::{
         ExecutionUpdate, HistoryUpdate, MemoryUpdate, PreferenceUpdate, TaskSummary, TaskUpdate,
     },
     state::Millis,
-    words::{ShortAnswer, forget_limit, to_forget},
+    words::{ShortAnswer, forget_limit, to_forget, wishes},
 };
 
 use crate::{
@@ -100,6 +100,14 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
             Course::Reply,
             vec![reply(&intent::one_by_one(&order, lang))],
         );
+    }
+    // "Sell 1 ETH and remember that …": only one of them would be done.
+    let parts = wishes(text, |_, part| to_remember(part).is_some());
+    if let [order, note, ..] = parts.as_slice()
+        && to_remember(order).is_none()
+        && intent::trades(order)
+    {
+        return (Course::Reply, vec![reply(&intent::one_by_one(note, lang))]);
     }
     if let Some(wish) = to_remember(text) {
         let told = if facts::is_live(wish) {

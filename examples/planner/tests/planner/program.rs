@@ -167,11 +167,18 @@ fn pln_8_what_people_ask_is_read_out_and_put_on_cards_by_the_program() {
     assert_contains(&told, ["I never trade ETH", "buy 0.03 ETH-USDT at"]);
     let zh = Folder::new();
     zh.says(&["say", "比特币多少钱"], "BTC");
-    let cleared = zh.0.ok(&["say", "/clear"]);
-    assert!(
-        !cleared.contains(|c: char| c.is_ascii_alphabetic()),
-        "{cleared}"
-    );
+    for (command, told) in [
+        ("/prefer 语气 = 简短", "语气：简短"),
+        ("/clear", "偏好还在"),
+        ("/new", "新的会话开始了"),
+    ] {
+        let answer = zh.0.ok(&["say", command]);
+        assert_contains(&answer, told);
+        assert!(
+            !answer.contains(|c: char| c.is_ascii_alphabetic()),
+            "{answer}"
+        );
+    }
 }
 
 /// Neither a model's claim of a fill nor what it says beside the point is a reply, and a cut

@@ -764,13 +764,19 @@ async fn stw_served_amounts_keep_their_currency_and_bounds_hold_for_pages() {
         (&json!(100), &json!("USD")),
         "{dollars}"
     );
-    for (trace, fields) in [
-        ("d2", with("reason", json!("x".repeat(500_000)))),
-        ("d3", with("start_date", json!("1900-01-01"))),
-        ("d4", with("start_date", json!("2099-01-01"))),
-        ("d5", with("estimated_amount", json!("100 bananas"))),
+    let from = |start: &str, end: &str| {
+        let mut fields = with("start_date", json!(start));
+        fields["end_date"] = json!(end);
+        fields
+    };
+    for (trace, fields, why) in [
+        ("d2", with("reason", json!("x".repeat(500_000))), "500000"),
+        ("d3", from("1900-01-01", "1900-01-03"), "1900-01-01"),
+        ("d4", from("2199-01-01", "2199-01-03"), "2199-01-01"),
+        ("d5", with("estimated_amount", json!("100 bananas")), ""),
     ] {
         let refused = drafted(trace, &fields).await;
+        assert_contains(&refused["reply"].to_string(), why);
         assert_eq!(
             refused["pending_interrupt"],
             Value::Null,
