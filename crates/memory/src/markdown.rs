@@ -27,7 +27,8 @@ impl Chunk {
     }
 }
 
-/// Splits a Markdown file at its headings, and long sections at their paragraphs.
+/// Splits a Markdown file at its headings, and long sections at their paragraphs or else between their
+/// lines. Only a line that is too long by itself is cut.
 pub fn chunks(path: &str, markdown: &str) -> Vec<Chunk> {
     let mut cutting = MarkdownCutter {
         path,
@@ -90,13 +91,20 @@ impl<'a> MarkdownCutter<'a> {
 
     fn line(&mut self, text: &str, line: usize) {
         let (text, mark) = unmarked(text);
-        self.mark = mark.or(self.mark);
+        let characters = self.body.chars().count();
         let paragraph_ends = text.trim().is_empty();
-        if paragraph_ends && self.body.chars().count() >= Chunk::MOST_CHARACTERS / 2 {
+        if paragraph_ends && characters >= Chunk::MOST_CHARACTERS / 2 {
+            self.mark = mark.or(self.mark);
             self.close();
             self.begin = line + 1;
             return;
         }
+        let is_full = characters + text.chars().count() > Chunk::MOST_CHARACTERS;
+        if is_full && !self.body.trim().is_empty() {
+            self.close();
+            self.begin = line;
+        }
+        self.mark = mark.or(self.mark);
         self.body.push_str(&text);
         self.body.push('\n');
     }
@@ -212,6 +220,19 @@ mod tests {
             .map(|chunk| chunk.text.chars().count() - 2)
             .collect();
         assert_eq!(lengths, [700, 700, 1_200, 1_200, 600]);
+    }
+
+    #[test]
+    fn a_long_section_of_lines_is_cut_between_them() {
+        let line = |n: usize| format!("- note {n} {}", "报".repeat(490));
+        let lines: Vec<_> = (1..=5).map(line).collect();
+        let markdown = format!("# A\n\n{}\n", lines.join("\n"));
+        let part = |lines: &[String]| format!("A\n{}", lines.join("\n"));
+        let expected = lines.chunks(2).map(part);
+        let expected = expected.zip([1, 5, 7]).collect::<Vec<_>>();
+        let chunks = chunks("M.md", &markdown).into_iter();
+        let cut: Vec<_> = chunks.map(|chunk| (chunk.text, chunk.line)).collect();
+        assert_eq!(cut, expected);
     }
 
     #[test]

@@ -53,10 +53,15 @@ impl Node<AgentState> for Retrieve {
 }
 
 /// Removes the lines that the agent itself has logged: they would answer a question with itself, and
-/// give what a document said the looks of what the person said.
+/// give what a document said the looks of what the person said. A log that had nothing else is empty:
+/// its day alone says nothing.
 fn without_own_lines(file: &mut NoteFile) {
-    let lines = file.text.lines().filter(|line| !is_own(line));
-    file.text = lines.collect::<Vec<_>>().join("\n");
+    let (own, mut lines): (Vec<&str>, Vec<&str>) = file.text.lines().partition(|line| is_own(line));
+    let says = |line: &&str| !line.trim().is_empty() && !line.starts_with("# ");
+    if !own.is_empty() && !lines.iter().any(says) {
+        lines.clear();
+    }
+    file.text = lines.join("\n");
 }
 
 /// Returns all parts of the notes, at most as many as a search may find.

@@ -67,7 +67,7 @@ fn remembered(agent: &AgentState) -> Vec<String> {
         return lines.map(|line| clip(line.trim(), 200)).collect();
     }
     let line = |memory: &FoundNote| {
-        let line = best_line(&memory.text, &asked);
+        let line = best_line(memory, &asked);
         // The part of the file is for programs.
         let file = memory.id.split('#').next().unwrap_or(&memory.id);
         format!("- {line} ({file})")
@@ -116,8 +116,11 @@ fn work<'n>(agent: &AgentState, tool: &'n str) -> &'n str {
 }
 
 /// Returns the line of a found part with most of the words that were asked about; of equals the
-/// last, which is the newest.
-fn best_line(text: &str, asked: &[String]) -> String {
+/// last, which is the newest. The headings above are told only if nothing stands below them.
+fn best_line(memory: &FoundNote, asked: &[String]) -> String {
+    let below = memory.text.split_once('\n');
+    let below = below.filter(|_| !memory.id.contains("#~"));
+    let text = below.map_or(&*memory.text, |(_, below)| below);
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let line = lines.max_by_key(|line| {
         let mut words = terms(line);

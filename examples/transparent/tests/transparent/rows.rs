@@ -1,4 +1,6 @@
 //! Requirements of the agent, through the binary: the model is a server with a script.
+mod memory;
+
 use std::{
     fs,
     io::{BufRead as _, BufReader},
