@@ -416,9 +416,9 @@ impl Serving {
         answer
     }
 
-    fn get(&self, path: &str, host: &str) -> String {
+    fn get(&self, path: &str, head: &str) -> String {
         self.ask(&format!(
-            "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+            "GET {path} HTTP/1.1\r\n{head}connection: close\r\n\r\n"
         ))
     }
 
@@ -444,11 +444,13 @@ impl Drop for Serving {
 fn it_is_served_with_a_page_and_the_protocols_to_its_own_machine() {
     let work = program();
     let serving = Serving::start(&work, &[]);
-    assert!(serving.get("/", "localhost").contains("<!doctype html>"));
+    let page = serving.get("/", "host: localhost\r\n");
+    assert!(page.contains("<!doctype html>"), "{page}");
     let answer = serving.complete("6 * 7", "");
     assert!(answer.contains("6 * 7 = 42"), "{answer}");
     // A foreign page whose name resolves to this machine is refused.
-    assert!(serving.get("/", "evil.example").starts_with("HTTP/1.1 421"));
+    let foreign = serving.get("/", "host: evil.example\r\n");
+    assert!(foreign.starts_with("HTTP/1.1 421"), "{foreign}");
 }
 
 #[cfg(unix)]
@@ -460,6 +462,25 @@ fn a_server_with_a_key_lets_in_who_knows_it_and_ends_in_peace() {
     assert!(denied.starts_with("HTTP/1.1 401"), "{denied}");
     let answer = serving.complete("6 * 7", "authorization: Bearer s3cret\r\n");
     assert!(answer.contains("6 * 7 = 42"), "{answer}");
+    // The counters of everybody are for who knows the key, too; only that it lives is for all.
+    for (path, key, status) in [
+        ("/metrics", "", 401),
+        ("/metrics", "authorization: Bearer wrong\r\n", 401),
+        ("/metrics", "authorization: Bearer s3cre\r\n", 401),
+        ("/metrics", "authorization: s3cret\r\n", 401),
+        ("/metrics", "authorization: Bearer s3cret\r\n", 200),
+        ("/health", "", 200),
+    ] {
+        let told = serving.get(path, &format!("host: localhost\r\n{key}"));
+        let line = format!("HTTP/1.1 {status} ");
+        assert!(told.starts_with(&line), "{path} {key:?}: {told}");
+        let counts = told.contains("# TYPE ");
+        assert_eq!(
+            counts,
+            path == "/metrics" && status == 200,
+            "{key:?}: {told}"
+        );
+    }
     let pid = serving.child.id().to_string();
     let told = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
     assert!(told.success() && serving.child.wait().unwrap().success());

@@ -1,5 +1,5 @@
 //! The endpoints over their wire.
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use axum::{
     Router,
@@ -7,9 +7,13 @@ use axum::{
     http::{Request, StatusCode},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use fugato::axum::{AccessDenied, AgentRoutes, AllowAll, Caller, Page, Parts, Tenant};
+use fugato::{
+    BoxError,
+    axum::{AccessDenied, AgentRoutes, AllowAll, Caller, Page, Parts, Tenant},
+};
 use fugato_testkit::assert_contains;
 use fugato_testkit::consent::{TestRequest, TestResponse};
+use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use steward::{
     http,
@@ -19,6 +23,8 @@ use steward::{
     },
     served::ServedSteward,
 };
+use tokio::net::TcpListener;
+use tokio_tungstenite::{connect_async, tungstenite::Message};
 use tower::ServiceExt as _;
 
 use crate::common::{StewardFixture, TODAY, TRIP, TestResult, of, trip};
@@ -170,6 +176,31 @@ async fn what_cannot_be_served_is_told_with_what_is_allowed() {
     assert!(waits["error"]["pending_interrupt"]["digest"].is_string());
 }
 
+/// Sends a message over the WebSocket of the steward, and returns what comes until the run waits or
+/// is finished: what comes of a run that fails is an error.
+async fn over_socket(stage: &StewardFixture, message: &Value) -> Result<String, BoxError> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("ws://{}/ws/chat?thread=c1", listener.local_addr()?);
+    let routes = AgentRoutes::new(ServedSteward::new(stage.clerk.clone())).authenticate(AllowAll);
+    let never = std::future::pending();
+    tokio::spawn(fugato::axum::serve(listener, routes, never));
+    let (mut socket, _) = connect_async(url).await?;
+    socket.send(Message::text(message.to_string())).await?;
+    let mut told = String::new();
+    let rests = ["\"parked\"", "\"final_answer\""];
+    let heard = async {
+        while !rests.iter().any(|end| told.contains(end)) {
+            let next = socket.next().await.ok_or("the server has closed it")??;
+            told += next.to_text()?;
+        }
+        Ok::<_, BoxError>(())
+    };
+    match tokio::time::timeout(Duration::from_secs(30), heard).await {
+        Ok(heard) => heard.map(|()| told),
+        Err(_) => Err(told.into()),
+    }
+}
+
 /// The graph breaks once behind each front door: the legacy path goes on, the door tells of no
 /// failure, and the card is answered by the door of the page.
 #[tokio::test]
@@ -204,10 +235,18 @@ async fn stw_6_every_front_door_falls_back_to_the_legacy_path() -> TestResult {
             "/steward/plans",
             json!({ "conversation_id": "c1", "message": TRIP, "base_date": TODAY }),
         ),
+        (
+            "/ws/chat",
+            json!({ "event": "user_input", "data": { "content": TRIP, "extra": day } }),
+        ),
     ] {
         let (wire, stage) = Wire::new().await;
         stage.books.panics.store(1, Ordering::SeqCst);
-        let (status, told) = wire.send("POST", path, &body).await;
+        let (status, told) = if path == "/ws/chat" {
+            (StatusCode::OK, over_socket(&stage, &body).await?)
+        } else {
+            wire.send("POST", path, &body).await
+        };
         assert_eq!(status, StatusCode::OK, "{path}: {told}");
         // A node that fails is told where nodes are; the run has not failed.
         for failure in ["run_failed", "RUN_ERROR", "\"type\":\"error\""] {
@@ -308,7 +347,7 @@ async fn stw_21_only_its_owner_fetches_an_attachment() -> TestResult {
         let request = request.body(Body::empty())?;
         let (head, body) = office.0.clone().oneshot(request).await?.into_parts();
         let body = axum::body::to_bytes(body, usize::MAX).await?;
-        Ok::<_, fugato::BoxError>((head, body.to_vec()))
+        Ok::<_, BoxError>((head, body.to_vec()))
     };
     let (name, content) = ("发票 \"1\".pdf", b"%PDF-1.4 \xff\xfe taxi");
     let upload = json!({ "conversation_id": "c1", "name": name, "content": BASE64_STANDARD.encode(content) });

@@ -1,5 +1,7 @@
 //! The rows of the requirements through the program as it is served: from words and actions over
 //! HTTP to documents, through the death of a process, and with models that misbehave.
+use std::collections::BTreeSet;
+
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::cli::Lang;
 use fugato_testkit::{
@@ -737,6 +739,30 @@ fn stw_7_the_reason_of_an_operator_is_in_the_log_of_the_work() {
     program.ok(&["say", TRIP]);
     let told = program.ok(&["show", "3"]);
     assert_contains(&told, "the graphs lose claims since Monday");
+}
+
+/// The trace of a request on the legacy path, from the words to the document, has its seven nodes
+/// and none of the graphs; that of the same request on the graphs has none of the legacy path.
+#[test]
+fn stw_7_the_trace_of_the_legacy_path_shows_no_node_of_the_graphs() {
+    let traced = |switch: &str| {
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+        let program = program.env("STEWARD_AGENT_RUNTIME", switch);
+        assert_contains(&program.ok(&["say", "--yes", TRIP]), "A-1");
+        let told = program.ok(&["trace"]);
+        let tasks = told.lines().filter_map(|line| line.trim().split_once('#'));
+        let names = tasks.map(|(node, _)| node.to_owned());
+        names.collect::<BTreeSet<String>>()
+    };
+    let legacy = traced("legacy");
+    let own = ["", "_act", "_answer", "_begin", "_keep", "_plan", "_review"];
+    assert!(
+        legacy.iter().eq(&own.map(|part| format!("legacy{part}"))),
+        "{legacy:?}"
+    );
+    let graphs = traced("graph");
+    assert!(graphs.len() > own.len(), "{graphs:?}");
+    assert!(legacy.is_disjoint(&graphs), "{graphs:?}");
 }
 
 /// An amount that a client sends as text keeps its currency, and what is out of bounds gets no card.

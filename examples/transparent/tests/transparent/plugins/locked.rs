@@ -10,7 +10,7 @@ use fugato::{
     BoxError, Registry, ToolCall, ToolContext,
     mcp::plugin::{LoadedPlugins, PluginError},
 };
-use fugato_testkit::{ModelAnswer, ModelServer, TestProgram};
+use fugato_testkit::{ModelAnswer, ModelServer, TestProgram, assert_lacks};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, UdpSocket};
 
@@ -19,15 +19,20 @@ use crate::common::{Home, TestResult, finish, use_tool};
 
 /// Puts the probe in the folder of the plugins, with these permissions, all of them granted.
 pub(crate) fn probe(stage: &Home, permissions: &[&str], settings: &str) {
+    install(permissions, settings, |path, text| stage.write(path, text));
+}
+
+/// Writes the files of the probe and the settings that grant it these permissions.
+fn install(permissions: &[&str], settings: &str, write: impl Fn(&str, &str)) {
     let permissions = json!(permissions);
     let manifest = json!({
         "name": "probe", "version": "1", "entry": "main.py", "provides": ["try"],
         "permissions": permissions, "auto_start": true,
     });
-    stage.write("plugins/probe/manifest.json", &manifest.to_string());
-    stage.write("plugins/probe/main.py", include_str!("probe.py"));
+    write("plugins/probe/manifest.json", &manifest.to_string());
+    write("plugins/probe/main.py", include_str!("probe.py"));
     let granted = format!("[plugins]\n{settings}\n[plugins.granted]\nprobe = {permissions}\n");
-    stage.write("config.toml", &granted);
+    write("config.toml", &granted);
 }
 
 pub(crate) async fn loaded(stage: &Home) -> LoadedPlugins {
@@ -241,28 +246,53 @@ async fn trn_w3_a_plugin_reaches_nothing_that_it_was_not_granted() -> TestResult
     Ok(())
 }
 
+/// Returns the program with the probe among its plugins, which has these permissions.
+fn with_probe(permissions: &[&str]) -> TestProgram {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+    program.ok(&["say", "hello"]);
+    install(permissions, "", |path, text| {
+        let path = program.path("transparent-data").join(path);
+        let folder = path.parent().expect("it is in a folder");
+        std::fs::create_dir_all(folder).expect("a folder");
+        std::fs::write(path, text).expect("it is written");
+    });
+    program
+}
+
+/// Lets a model of the program call the probe with each of these tries and their arguments. Returns
+/// all that the program says, and the results; none, with a printed line, if this kernel cannot lock.
+fn tried_by<'t>(
+    program: &TestProgram,
+    tries: impl IntoIterator<Item = (&'t str, &'t str)>,
+) -> Option<(String, Vec<String>)> {
+    let intent = json!({ "intent": "execute", "complexity": 0.3 }).to_string();
+    let calls = tries
+        .into_iter()
+        .map(|(what, with)| use_tool("probe_try", &json!({ "what": what, "with": with })));
+    let script = std::iter::once(intent)
+        .chain(calls)
+        .chain([finish(), "I tried.".to_owned()]);
+    let model = ModelServer::in_turn(script.map(|text| ModelAnswer::text(&text, "stop")));
+    let told = model.run(program, &["say", "try these"]);
+    if told.contains("probe does not run") || told.contains("there is no tool") {
+        servers::skipped(&format!("the probe does not run: {told}"));
+        return None;
+    }
+    let results = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("· probe_try done: "));
+    let results = results.map(str::to_owned).collect();
+    Some((told, results))
+}
+
 /// The same plugin, called by a model of a served agent, reaches nothing
 /// either.
 #[test]
 fn trn_w3_a_plugin_of_the_program_reaches_nothing_that_it_was_not_granted() {
     const A_TURN: usize = 4;
-    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
-    program.ok(&["say", "hello"]);
+    let program = with_probe(&[]);
     let dir = program.path("transparent-data");
-    let write = |path: &str, text: &str| {
-        let path = dir.join(path);
-        let folder = path.parent().expect("it is in a folder");
-        std::fs::create_dir_all(folder).expect("a folder");
-        std::fs::write(path, text).expect("it is written");
-    };
-    let manifest = json!({
-        "name": "probe", "version": "1", "entry": "main.py", "provides": ["try"],
-        "permissions": [], "auto_start": true,
-    });
-    write("plugins/probe/manifest.json", &manifest.to_string());
-    write("plugins/probe/main.py", include_str!("probe.py"));
-    write("files/theirs.txt", "theirs");
-    write("config.toml", "[plugins]\n");
+    std::fs::write(dir.join("files/theirs.txt"), "theirs").expect("it is written");
     let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let udp = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let ports = [tcp.local_addr(), udp.local_addr()].map(|it| it.expect("an address").port());
@@ -271,31 +301,17 @@ fn trn_w3_a_plugin_of_the_program_reaches_nothing_that_it_was_not_granted() {
     let before = std::fs::metadata(dir.join("config.toml")).expect("it is there");
     let expected: BTreeMap<_, _> = NOTHING.into_iter().collect();
     for some in tries(&dir, ports, &unix).chunks(A_TURN) {
-        let intent = json!({ "intent": "execute", "complexity": 0.3 }).to_string();
-        let calls = some
-            .iter()
-            .map(|(_, what, with)| use_tool("probe_try", &json!({ "what": what, "with": with })));
-        let script = std::iter::once(intent)
-            .chain(calls)
-            .chain([finish(), "I tried.".to_owned()]);
-        let script = script.map(|text| ModelAnswer::text(&text, "stop"));
-        let model = ModelServer::in_turn(script);
-        let told = model.run(&program, &["say", "try these"]);
-        if told.contains("probe does not run") || told.contains("there is no tool") {
-            servers::skipped(&format!("the probe does not run: {told}"));
+        let calls = some.iter().map(|(_, what, with)| (*what, with.as_str()));
+        let Some((told, results)) = tried_by(&program, calls) else {
             return;
-        }
-        let results = told
-            .lines()
-            .filter_map(|line| line.strip_prefix("· probe_try done: "));
-        let results: Vec<_> = results.collect();
+        };
         let wanted: Vec<_> = some
             .iter()
             .filter_map(|(name, ..)| expected.get(name))
             .collect();
         let names: Vec<_> = some.iter().map(|(name, ..)| name).collect();
         assert!(
-            results.iter().eq(wanted.iter().copied()),
+            results.iter().eq(wanted.iter().copied().copied()),
             "{names:?}: {told}"
         );
     }
@@ -454,5 +470,52 @@ async fn trn_w3_whatever_a_plugin_says_others_go_on_meanwhile() -> TestResult {
     };
     assert_eq!(told, "done");
     assert!(longest < Duration::from_secs(5), "{longest:?}");
+    Ok(())
+}
+
+/// The same, called by a model of the program: whatever the plugin says, leaves behind or starts, and
+/// also when it dies, the person gets an answer, and nothing of it is left when the program ends.
+#[tokio::test]
+async fn trn_w3_a_plugin_of_the_program_that_floods_forks_or_dies_ends_with_an_answer() -> TestResult
+{
+    let program = with_probe(&["execute-command"]);
+    let is_bounded = !is_root() || has_groups();
+    let forks = if is_bounded { "forks" } else { "thread" };
+    let forked = if is_bounded { "EAGAIN" } else { "done" };
+    // A call that fails is made again, as the model says next.
+    let turns: [(&[&str], &[&str]); 2] = [
+        (&["spam", "garbage", "flood", "orphan"], &["done", "done"]),
+        (&[forks, "die", "spam", "orphan"], &[forked, "done"]),
+    ];
+    for (tries, outcomes) in turns {
+        let Some((told, results)) = tried_by(&program, tries.iter().map(|what| (*what, ""))) else {
+            return Ok(());
+        };
+        assert!(
+            told.ends_with("I tried.\n") && told.len() < 1 << 20,
+            "{told}"
+        );
+        assert_lacks(&told, ["lease", "租约"]);
+        assert_eq!(
+            told.contains("stopped before it answered"),
+            tries.contains(&"die"),
+            "{told}"
+        );
+        let [first @ .., orphan] = &*results else {
+            return Err(told.into());
+        };
+        assert!(
+            first
+                .iter()
+                .map(String::as_str)
+                .take(2)
+                .eq(outcomes.iter().copied()),
+            "{told}"
+        );
+        assert!(orphan.parse::<u32>().is_ok(), "{told}");
+        ends(orphan).await?;
+    }
+    let shown = program.ok(&["history"]);
+    assert_eq!(shown.matches("I tried.").count(), 2, "{shown}");
     Ok(())
 }
