@@ -24,7 +24,7 @@ try {
     const folder = mkdtempSync(join(tmpdir(), `${name}-`));
     const server = await serve(program, folder);
     try {
-      await VISITS[name]({ url: server.url, browser, pictures, folder, step });
+      await VISITS[name]({ url: server.url, program, browser, pictures, folder, step });
       await manners(name, { url: server.url, browser, step });
     } finally {
       server.child.kill('SIGTERM');

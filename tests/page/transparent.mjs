@@ -1,11 +1,15 @@
 // Everything that the agent does is seen: what it thinks, plans, searches, calls, mends and answers.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { looks, reload, visit } from './browser.mjs';
+import { ended, serve } from './server.mjs';
 
 const PLAN = '帮我找出上周写的项目计划书';
 
-export async function transparent({ url, browser, pictures, step }) {
+export async function transparent({ url, program, browser, pictures, step }) {
   const view = await visit(browser, url);
   const { page } = view;
   await view.say(PLAN);
@@ -47,4 +51,37 @@ export async function transparent({ url, browser, pictures, step }) {
   await view.blocks('text', 'Reminder: drink water').waitFor();
   step('transparent: an open page shows a reminder when it is due');
   await view.leave();
+  await summed(program, browser, step);
+}
+
+// A conversation that is longer than the settings allow is summed up, and an open page says so.
+async function summed(program, browser, step) {
+  const folder = mkdtempSync(join(tmpdir(), 'transparent-'));
+  writeFileSync(join(folder, 'config.toml'), '[compaction]\nturns = 4\nkeep_recent = 1\n');
+  const server = await serve(program, folder);
+  try {
+    for (const [words, began, over] of [
+      ['I am allergic to nuts and this is important', 'summing up what was said before', 'summed up'],
+      ['我对花生过敏，这很重要', '正在压缩较早的对话', '压缩完成'],
+    ]) {
+      const view = await visit(browser, server.url);
+      const shown = async () => (await view.told('user', 'status', 'text')).map(([kind, what]) => (kind === 'status' ? what.trim() : kind));
+      let told = [];
+      while (!told.includes(began) && told.filter((it) => it === 'user').length < 8) {
+        await view.say(words);
+        await view.blocks('text').nth(told.filter((it) => it === 'text').length).waitFor();
+        await view.rest();
+        told = await shown();
+      }
+      const at = told.indexOf(began);
+      assert.deepEqual([told[at + 1], told.at(-1)], [over, 'text'], `it is summed up before the answer: ${told}`);
+      assert.ok(told.indexOf('text') < at, `nothing is summed up at first: ${told}`);
+      await view.leave();
+    }
+    step('transparent: an open page says that old words are summed up');
+  } finally {
+    server.child.kill('SIGTERM');
+    await ended(server.child);
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
