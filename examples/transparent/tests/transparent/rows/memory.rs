@@ -137,22 +137,22 @@ fn trn_w3_text_of_a_file_is_fenced_in_the_prompts_of_the_program() {
 /// Nothing that is told from the memory is a piece of a line, a heading, or only a time.
 #[test]
 fn trn_11_answers_from_the_memory_are_whole_lines() {
-    let english = |n: u32| {
+    let english: fn(u32) -> String = |n| {
         format!(
             "friend number {n} lives in the house with the green door in street {n} of the town, \
              and plays the violin"
         )
     };
-    let chinese = |n: u32| {
+    let chinese: fn(u32) -> String = |n| {
         format!(
             "第{n}位朋友住在老城河边那栋有绿色大门的三层小楼里，院子里有一棵很高的银杏树，\
              门口停着一辆红色的旧自行车，门牌是{n}号"
         )
     };
-    let languages: [(&str, &dyn Fn(u32) -> String, [&str; 4], &str); 2] = [
+    for (remember, note, [all, one, habits, on], sought) in [
         (
             "remember that ",
-            &english,
+            english,
             [
                 "what do you remember about me?",
                 "do you remember friend number 12?",
@@ -163,7 +163,7 @@ fn trn_11_answers_from_the_memory_are_whole_lines() {
         ),
         (
             "请记住",
-            &chinese,
+            chinese,
             [
                 "你记住了哪些东西？",
                 "你还记得12号的朋友吗？",
@@ -172,8 +172,7 @@ fn trn_11_answers_from_the_memory_are_whole_lines() {
             ],
             "朋友",
         ),
-    ];
-    for (remember, note, [all, one, habits, on], sought) in languages {
+    ] {
         let program = program();
         let said = (1..=28).map(|n| format!("{remember}{}\n", note(n)));
         program.typed(&["chat"], &said.collect::<String>());
