@@ -41,6 +41,11 @@ pub(crate) async fn main(args: Args) -> ExitCode {
         #[cfg(feature = "evening")]
         let docs = open.docs.clone();
         let desk = Session::open(&args, open).await?;
+        #[cfg_attr(
+            not(feature = "evening"),
+            expect(unused_mut, reason = "the evening changes it")
+        )]
+        let mut agent = desk.agent;
         #[cfg(feature = "evening")]
         if serves {
             let look = scheduler::evening::Look {
@@ -49,10 +54,9 @@ pub(crate) async fn main(args: Args) -> ExitCode {
                 lang: desk.lang,
                 tell: Command::new(&args.tell),
             };
-            let clockwork = look.begin(desk.agent.service(), docs).await?;
-            tokio::spawn(async move { clockwork.run_until(std::future::pending()).await });
+            agent = look.serve(agent, docs).await?;
         }
-        Ok(WithRoutes::new(desk.agent, desk.transfer.routes()))
+        Ok(WithRoutes::new(agent, desk.transfer.routes()))
     });
     Box::pin(run).await
 }

@@ -14,11 +14,13 @@ use fugato::{
 };
 use jiff::{Timestamp, civil::Time};
 use serde::Deserialize as _;
+use tokio::task::JoinSet;
 
 use crate::{
     agent::{AgentState, Request},
     calendar::Lang,
     clock,
+    served::ServedScheduler,
     service::Service,
     understand::Trouble,
 };
@@ -43,19 +45,26 @@ pub struct Look {
 }
 
 impl Look {
-    /// Stores the job of the look in place of an earlier one, by the clock of this machine, and
-    /// returns the driver of jobs.
-    pub async fn begin(
+    /// Returns an agent with the driver of its jobs, which runs by the clock of this machine and ends
+    /// with the agent.
+    ///
+    /// # Errors
+    /// Fails if the jobs cannot be read or stored.
+    pub async fn serve(
         &self,
-        service: &Service,
+        agent: ServedScheduler,
         docs: Arc<dyn DocStore>,
-    ) -> Result<JobRunner<AgentState>, JobError> {
+    ) -> Result<ServedScheduler, JobError> {
         let now = || clock::now().as_millisecond();
         let clock = JobClock::new(self.zone.clone(), now);
-        self.begin_by(service, docs, clock).await
+        let clockwork = self.begin_by(agent.service(), docs, clock).await?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move { clockwork.run_until(std::future::pending()).await });
+        Ok(agent.tasks(tasks))
     }
 
-    /// Does the same by another clock.
+    /// Stores the job of the look in place of an earlier one, and returns the driver of jobs by a
+    /// clock.
     pub async fn begin_by(
         &self,
         service: &Service,

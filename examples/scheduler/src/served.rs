@@ -24,6 +24,7 @@ use crate::{
     store::ScheduleStore,
 };
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use tokio::task::JoinSet;
 
 /// The agent behind endpoints. All conversations are about one calendar.
 #[derive(derive_more::Debug)]
@@ -37,6 +38,7 @@ pub struct ServedScheduler {
     files: Vec<PathBuf>,
     models: Vec<String>,
     remote: Option<Arc<dyn RemoteCalendar>>,
+    tasks: JoinSet<()>,
 }
 
 impl ServedScheduler {
@@ -57,6 +59,7 @@ impl ServedScheduler {
             files: vec![],
             models: vec![],
             remote: None,
+            tasks: JoinSet::new(),
         }
     }
 
@@ -75,6 +78,9 @@ impl ServedScheduler {
 
         /// Keeps the calendar in step with one elsewhere, with each request.
         pub fn remote(remote: Arc<dyn RemoteCalendar>) { remote = Some(remote) }
+
+        /// Gives the agent the tasks that work for it in the background: they end with it.
+        pub(crate) fn tasks(tasks: JoinSet<()>) { tasks = tasks }
     }
 
     /// Returns the service, for requests that no client makes.

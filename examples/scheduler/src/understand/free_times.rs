@@ -69,10 +69,7 @@ pub(super) fn listed(times: &[FreeTime], facts: &Facts<'_>) -> Vec<String> {
     let lines = times.iter().map(|time| {
         let days = time.days(facts.schedule);
         let days: Vec<_> = days.filter_map(|day| words.day(day.day_index)).collect();
-        let slots = time.sections.iter();
-        let slots = slots.map(|section| crate::schedule::Slot::new(1, *section, *section));
-        let hours = crate::schedule::Slot::compress(slots.collect());
-        let hours: Vec<_> = hours.iter().map(|slot| words.time(slot)).collect();
+        let hours = words.times(&time.sections);
         let is_every = !hours.is_empty() && days.len() > 7 && ahead(facts).is_subset(&time.dates);
         let days = if is_every {
             say!("every day", "每天")
@@ -82,7 +79,7 @@ pub(super) fn listed(times: &[FreeTime], facts: &Facts<'_>) -> Vec<String> {
         if hours.is_empty() {
             days
         } else {
-            format!("{days} {}", hours.join(&say!(", ", "、")))
+            format!("{days} {hours}")
         }
     });
     lines.filter(|line| !line.is_empty()).collect()

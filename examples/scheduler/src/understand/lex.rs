@@ -265,6 +265,7 @@ pub(super) struct NoteWords {
     pub(super) asks_within: Vec<String>,
     pub(super) manners: Vec<String>,
     pub(super) removes: Vec<String>,
+    pub(super) needs: Vec<String>,
     pub(super) everything: Vec<String>,
     pub(super) conditions: Vec<String>,
     pub(super) wakes: Vec<String>,

@@ -239,7 +239,7 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let asks = asks(lower);
     let wants = content(lower, lower, &NOTES.note).is_some()
         || content(lower, lower, &NOTES.remind).is_some();
-    if says(lower, &NOTES.removes) && !wants {
+    if (says(lower, &NOTES.removes) || is_unneeded(lower)) && !wants {
         return Some(removed(lower, notes, reminders, facts));
     }
     let is_list = asks
@@ -249,6 +249,16 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
                 .iter()
                 .any(|word| lower.contains(word)));
     is_list.then(|| Understanding::Answer(list(notes, reminders, facts)))
+}
+
+/// Returns true if words deny that one shall be reminded, or that a note is needed.
+fn is_unneeded(lower: &str) -> bool {
+    // "Don't forget to remind me" wants it.
+    if is_negated(lower, &["forget", "忘"]) {
+        return false;
+    }
+    let is_of_one = !has_any_word(lower, &["a", "an", "any", "remind me", "提醒我"]);
+    is_negated(lower, &["remind", "提醒"]) || is_of_one && is_negated(lower, &NOTES.needs)
 }
 
 fn asks(lower: &str) -> bool {

@@ -321,6 +321,10 @@ impl<'a> Planner<'a> {
                 Err(not_understood(&clause.text, self.facts))
             }
             Some((_, true) | (Verb::Keep, _)) => Self::keep(),
+            None if clause.only_denies_times() => Err(self.refuse(
+                "What is it that shall not be there? Nothing was changed. Say what goes where, or “keep Friday free”.",
+                "什么不要排在那时？没有改动任何内容。请说清楚要挪什么，或者说“把周五空出来”。",
+            )),
             None if clause.is_negated
                 || clause.whens.iter().any(|(_, role)| *role == Role::Not)
                 || !clause.whens.is_empty()

@@ -86,7 +86,7 @@ impl Words<'_> {
             self.liked(lang.pick("weekends", "周末"), wishes.weekend),
         ];
         let lunch = wishes.lunch_sections.iter();
-        let lunch = self.times(lunch.map(|section| Slot::new(1, *section, *section)));
+        let lunch = self.times(lunch);
         if !lunch.is_empty() {
             let lunch = lang.pick(
                 format!("the time to eat ({lunch})"),
@@ -100,7 +100,7 @@ impl Words<'_> {
         }
         for time in wishes.times.iter().filter(|time| time.points > 0) {
             let sections = time.sections.iter();
-            let at = self.times(sections.map(|section| Slot::new(1, *section, *section)));
+            let at = self.times(sections);
             let on = self.weekdays(&time.days_of_week);
             lines.push(self.liked(format!("{on} {at}").trim(), time.points));
         }
@@ -234,8 +234,9 @@ impl Words<'_> {
     }
 
     /// Returns the times of sections of one day.
-    fn times(&self, sections: impl Iterator<Item = Slot>) -> String {
-        let slots = Slot::compress(sections.collect());
+    pub(super) fn times<'s>(&self, sections: impl IntoIterator<Item = &'s u8>) -> String {
+        let slots = sections.into_iter().map(|at| Slot::new(1, *at, *at));
+        let slots = Slot::compress(slots.collect());
         let times: Vec<_> = slots.iter().map(|slot| self.time(slot)).collect();
         times.join(self.lang.pick(", ", "、"))
     }

@@ -6,6 +6,7 @@ mod reader;
 use std::collections::BTreeSet;
 
 use clauses::clauses;
+use fugato::words::has_any_word;
 
 use super::{
     Facts, Understanding, answer,
@@ -134,9 +135,29 @@ impl Clause {
         is_wish && self.names.is_empty() && names_days
     }
 
+    /// Returns true if a clause says no more than that some time is not meant: "not tomorrow". "Nothing
+    /// tomorrow" says what shall not be there.
+    pub(super) fn only_denies_times(&self) -> bool {
+        let names_all = has_any_word(&self.text, &["nothing", "none", "什么", "啥"]);
+        let denies = |(_, role): &(When, Role)| *role == Role::Not;
+        let denies = self.is_negated || self.whens.iter().any(denies);
+        let named = [Noun::All, Noun::Off]
+            .iter()
+            .any(|it| self.nouns.contains(it));
+        let plain = self.verbs.is_empty() && self.names.is_empty() && !named && !names_all;
+        plain && denies && !self.whens.is_empty()
+    }
+
+    /// Returns the days that a clause has a verb to free, in every week.
+    fn freed(&self) -> BTreeSet<u16> {
+        let days = self.whens.iter().filter_map(|(when, _)| when.weekly().days);
+        let frees = self.has(Verb::Free) || self.has(Verb::Busy);
+        days.flatten().filter(|_| frees).collect()
+    }
+
     /// Returns true for a clause that only leaves times out of a day that the one before it frees, such
-    /// as 但上午不用, or says which times of it are meant: "but only the afternoon".
-    fn is_part_of_day(&self) -> bool {
+    /// as 但上午不用, or these days: 下周不用, or says which times of it are meant: "but only the afternoon".
+    fn is_part_of_day(&self, freed: &BTreeSet<u16>) -> bool {
         let spares = |(verb, not): &(Verb, bool)| match verb {
             Verb::Free | Verb::Busy => *not,
             Verb::Reopen | Verb::Keep => !not,
@@ -144,7 +165,10 @@ impl Clause {
             Verb::Place | Verb::Study => !not && self.is_limit && self.nouns.is_empty(),
             _ => false,
         };
-        let is_time = |(when, _): &(When, Role)| when.days.is_none() && when.starts.is_some();
+        let is_time = |(when, role): &(When, Role)| match &when.days {
+            Some(days) => (self.is_negated || *role == Role::Not) && !days.is_disjoint(freed),
+            None => when.starts.is_some(),
+        };
         let plain = self.names.is_empty() && self.unknown.is_empty() && self.quoted.is_empty();
         let bounds = |(_, role): &(When, Role)| !matches!(role, Role::At | Role::To);
         let says = self.is_negated || !self.verbs.is_empty() || self.whens.iter().any(bounds);
@@ -243,7 +267,8 @@ fn with_parts_of_days(clauses: Vec<Clause>) -> Vec<Clause> {
     let mut said: Vec<Clause> = vec![];
     for mut clause in clauses {
         let free = said.iter_mut().rfind(|it| !it.is_reason);
-        let Some(free) = free.filter(|it| it.frees_days() && clause.is_part_of_day()) else {
+        let Some(free) = free.filter(|it| it.frees_days() && clause.is_part_of_day(&it.freed()))
+        else {
             said.push(clause);
             continue;
         };

@@ -1,8 +1,11 @@
 //! An evening's repair: a job finds what was planned and not done, a card asks, and the person
 //! agrees and takes it back.
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
 };
 
 use axum::{Router, http::StatusCode};
@@ -336,4 +339,28 @@ async fn words_about_a_day_lead_to_the_same_repairs() {
         home.service.request(&thread, request).await.unwrap();
         assert_contains(&home.told("desk").await, expected);
     }
+}
+
+#[tokio::test]
+async fn the_clockwork_ends_with_what_is_served() {
+    let (store, _folder) = kept(NAME, agreed()).await;
+    let service = service(&Deps::new().unwrap());
+    let served = ServedScheduler::new(service, store, NAME);
+    let look = Look {
+        at: Some(time(21, 0, 0, 0)),
+        zone: TimeZone::UTC,
+        lang: Lang::En,
+        tell: None,
+    };
+    let docs = Arc::new(MemoryDocs::default());
+    let served = look.serve(served, docs.clone()).await.unwrap();
+    assert!(Arc::strong_count(&docs) > 1, "the clockwork runs");
+    drop(served);
+    let ended = async {
+        while Arc::strong_count(&docs) > 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_mins(2), ended).await;
+    ended.expect("the clockwork has ended");
 }

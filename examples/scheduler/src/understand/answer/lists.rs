@@ -19,6 +19,15 @@ impl Desk<'_> {
         format!("  {time}  {name}{mark}")
     }
 
+    /// Returns the times of a day that are asked for, behind the name of the day; empty for all of it.
+    fn times_of(&self, when: &When) -> String {
+        let hours = when.starts.as_ref().map(|starts| self.words.times(starts));
+        let hours = hours.filter(|hours| !hours.is_empty());
+        hours.map_or_else(String::new, |hours| {
+            self.pick(format!(", {hours}"), format!(" {hours}"))
+        })
+    }
+
     /// Returns what lies in some days and times, or what of one kind.
     pub(super) fn listing(&self, when: &When, only: Option<EventType>) -> String {
         let mut lines = vec![];
@@ -36,6 +45,7 @@ impl Desk<'_> {
             let Some(name) = self.words.day(*day) else {
                 continue;
             };
+            let name = format!("{name}{}", self.times_of(when));
             if there.is_empty() && only == Some(EventType::Course) {
                 lines.push(self.pick(format!("{name}: no courses"), format!("{name}：没有课程")));
                 continue;
@@ -97,10 +107,11 @@ impl Desk<'_> {
             && let (Some(first), Some(last)) = (days.first(), days.last())
             && let (Some(first), Some(last)) = (self.words.day(*first), self.words.day(*last))
         {
+            let times = self.times_of(when);
             let days = if first == last {
-                first
+                format!("{first}{times}")
             } else {
-                format!("{first} – {last}")
+                format!("{first} – {last}{times}")
             };
             told = self.pick(format!("{days}: {told}"), format!("{days}：{told}"));
         }
