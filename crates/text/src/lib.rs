@@ -39,7 +39,7 @@ pub use correction::corrected;
 pub use courtesy::{Courtesy, courtesy};
 pub use date::{DateDirection, DatedText, dates};
 pub use day_reference::{DayMention, DayReference, day_mentions, day_reference};
-pub use forget::{forget_limit, notes_meant, to_forget};
+pub use forget::{forget_limit, forget_refusal, notes_meant, to_forget};
 pub use intent::{
     denied, is_left_out, is_negated, is_question, is_wanted, mentioned, named, number_after,
 };

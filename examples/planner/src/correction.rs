@@ -94,6 +94,10 @@ fn order(
         // A price is one of this symbol, and of this side.
         order.remove("price");
     }
+    let at_market = intent::takes_market(words);
+    if at_market {
+        order.remove("price");
+    }
     let quantity = terms.quantity.map(|it| it.to_string());
     let price = terms.price.map(|it| it.to_string());
     let side = side.map(|side| side.as_str().to_owned());
@@ -108,7 +112,10 @@ fn order(
             order.insert(name.to_owned(), value.into());
         }
     }
-    (order != *before).then(|| said(&order, lang)).flatten()
+    // Who agrees to the market is shown the order again.
+    (order != *before || at_market)
+        .then(|| said(&order, lang))
+        .flatten()
 }
 
 fn trader(

@@ -102,6 +102,8 @@ struct Words {
     half: Vec<String>,
     again: Vec<String>,
     correct: Vec<String>,
+    market: Vec<String>,
+    agrees: Vec<String>,
     kept: Vec<String>,
     afford: Vec<String>,
     changes_mind: Vec<String>,
@@ -269,9 +271,16 @@ pub fn share(message: &str) -> Option<i64> {
     (half || says(message, &WORDS.all)).then_some(if half { 2 } else { 1 })
 }
 
-/// Returns true if words under a card change what it would do.
+/// Returns true if words change what a card would do, or what was said before.
 pub fn corrects(message: &str) -> bool {
-    says(message, &WORDS.correct) && !is_question(message)
+    let changes = says(message, &WORDS.correct) && !is_question(message);
+    changes || takes_market(message)
+}
+
+/// Returns true if words agree to the price of the market: "the market price is fine", 市价就行.
+pub fn takes_market(message: &str) -> bool {
+    let asks = is_question(message) || says(message, &WORDS.tell);
+    says(message, &WORDS.market) && says(message, &WORDS.agrees) && !asks
 }
 
 /// Returns the side of the order that a question is about: that of what it asks to afford is to buy.
@@ -337,6 +346,9 @@ pub fn wish(message: &str) -> UserWish {
     let means_order = names_order || means_all_orders(message) && side(message).is_none();
     let names_trader = says(message, &Topic::Traders.fact().words);
     let asked = is_question(message);
+    if takes_market(message) && side(message).is_none() {
+        return UserWish::Unclear(message.to_owned());
+    }
     let operates = || {
         let makes = says(message, &WORDS.create) || says(message, &WORDS.remove);
         names_trader && !makes && !asked && says(message, &WORDS.operate)

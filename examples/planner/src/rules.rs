@@ -8,7 +8,7 @@ use fugato::{
     cli::Lang,
     memory::ExecutionStatus,
     state::State as _,
-    words::{Amount, OrderTerms, is_question, mentioned, named},
+    words::{Amount, OrderTerms, is_question, mentioned, money_in, named},
 };
 use serde_json::{Map, Value, json};
 
@@ -301,7 +301,22 @@ fn against_trader(session: &Session, goal: &str, lang: Lang) -> Option<String> {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let words = intent::unread_of_trader(goal, &known)?;
         let there = off.map(|topic| told(session, goal, topic, lang));
-        Some(format!("{}\n{}", unread(&words, lang), there.join("\n")))
+        let why = if intent::assets(&words).is_empty() {
+            unread(&words, lang)
+        } else {
+            lang.pick(
+                format!(
+                    "A trader is made of a name, a model, an exchange and a strategy, and is not for one \
+                     asset (“{words}”), so I did nothing. Say it without that, such as \"create a trader \
+                     named alpha\"."
+                ),
+                format!(
+                    "交易员由名字、模型、交易所和策略组成，不能只针对一种资产（“{words}”），所以什么都没有做。\
+                     请不带它再说一遍，例如“创建交易员，名叫 alpha”。"
+                ),
+            )
+        };
+        Some(format!("{why}\n{}", there.join("\n")))
     })
 }
 
@@ -449,11 +464,30 @@ fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Argumen
     if money.is_some() {
         said.price = None;
     }
-    let replies = replies(session, &["symbol", "quantity", "figures"]).into_iter();
-    let read = replies.map(|reply| intent::terms(reply, side));
-    let said = read.fold(said, OrderTerms::then);
-    if let Some(value) = said.value.filter(|_| said.is_unclear) {
-        return by_quantity(session, &symbol, side, value);
+    let mut money = money.or(said.value.filter(|_| said.is_unclear));
+    for reply in replies(session, &["symbol", "quantity", "figures"]) {
+        let read = intent::terms(reply, side);
+        let other = intent::corrects(reply) && intent::assets(reply).is_empty();
+        let named = || money_in(reply, &[]).map(|it| Amount::from_millionths(it * 10_000));
+        let value = read
+            .value
+            .or_else(|| named().filter(|_| read.quantity.is_none()));
+        match (money, value, read.quantity) {
+            (Some(_), Some(value), _) => money = Some(value),
+            // "No wait, 300" is as much money as 500 dollars were.
+            (Some(_), None, Some(value)) if other => money = Some(value),
+            _ => {
+                said = said.then(read);
+                money = money.filter(|_| read.quantity.is_none());
+            }
+        }
+        if intent::takes_market(reply) {
+            said.price = None;
+            said.is_unclear &= said.quantity.is_none();
+        }
+    }
+    if let Some(money) = money {
+        return by_quantity(session, &symbol, side, money);
     }
     if said.is_unclear {
         let en = "I can read these numbers in more than one way. How much, and at which price? Such \
@@ -465,9 +499,6 @@ fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Argumen
         .quantity
         .or_else(|| holding(session, part, side, &symbol))
     else {
-        if let Some(money) = money {
-            return by_quantity(session, &symbol, side, money);
-        }
         let en = format!("How much {symbol} shall I {verb}?");
         return ask(session, "quantity", en, format!("{symbol} 的数量是多少？"));
     };

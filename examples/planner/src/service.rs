@@ -222,6 +222,9 @@ fn said(user: &str, text: &str) -> UserMessage {
 
 /// Returns true if the text cannot be an answer: it is a command or another request.
 fn is_new(text: &str) -> bool {
+    if intent::takes_market(text) && intent::side(text).is_none() {
+        return false;
+    }
     text.starts_with('/')
         || intent::asks_about(text)
         || intent::wish(text) != UserWish::Told

@@ -125,7 +125,7 @@ pub fn kept_about(session: &Session, about: &str, lang: Lang) -> String {
     }
     all.retain(is_about);
     if all.is_empty() {
-        return nothing_kept(session, lang);
+        return nothing_kept(session, about, lang);
     }
     let all = all.join("\n");
     lang.pick(
@@ -134,11 +134,11 @@ pub fn kept_about(session: &Session, about: &str, lang: Lang) -> String {
     )
 }
 
-/// Returns that nothing of the kind is kept, and what is.
-pub(crate) fn nothing_kept(session: &Session, lang: Lang) -> String {
+/// Returns that nothing is kept about something, and what is.
+pub(crate) fn nothing_kept(session: &Session, about: &str, lang: Lang) -> String {
     let all = kept(session, lang);
     lang.pick(
-        format!("Nothing of the kind is kept. {all}"),
-        format!("没有记过这样的事。{all}"),
+        format!("Nothing is kept about “{about}”. {all}"),
+        format!("没有记过关于“{about}”的事。{all}"),
     )
 }

@@ -8,13 +8,13 @@ use fugato::{
     cli::Lang,
     llm::ChatRequest,
     state::{Message, Role, ToolCall, say},
-    words::{normalize, notes_meant, to_forget},
+    words::{forget_refusal, normalize, notes_meant, to_forget},
 };
 use serde_json::{Value, json};
 
 use crate::{
     tools::WORDS,
-    wishes::{self, Intent},
+    wishes::{self, AllFiles, Intent},
 };
 
 /// Answers by rules that read a few plain wishes, call the tool that fulfils one, and tell its
@@ -56,9 +56,17 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
         };
         match (of("forget"), of("recall")) {
             (Some(done), _) => return Answer::Text(for_people(done).to_owned()),
-            (None, Some(found)) => return forgets(request, &unwanted, &found.content),
+            (None, Some(found)) => return forgets(request, only, &unwanted, &found.content),
             (None, None) => {}
         }
+    }
+    if let [only] = parts.as_slice()
+        && let Some(wish) = wishes::all_files(only)
+        && let Some(listed) = results.first()
+        && call_of(after, listed).is_some_and(|it| it.name == "list_files")
+        && let Some(answer) = all_files(request, wish, listed, results.get(1..).unwrap_or_default())
+    {
+        return answer;
     }
     let mut wish = wanted(said, before);
     let next = wish.calls.get(results.len()..).unwrap_or_default();
@@ -148,6 +156,9 @@ fn recalled(parts: &[&str], call: &ToolCall, result: &Message) -> String {
         };
     }
     let asks = parts.iter().any(|part| to_recall(part).is_some());
+    if is_no_note(&result.content) && query.is_empty() {
+        return say!("There is no note yet.", "还没有任何笔记。");
+    }
     if is_no_note(&result.content) && !asks {
         let asked = match parts {
             [only] => only,
@@ -168,11 +179,62 @@ fn call_of<'m>(messages: &'m [Message], result: &Message) -> Option<&'m ToolCall
     calls.find(|call| call.id == *id)
 }
 
+/// Returns the reads of the files of this list that a person wants, or what came of them; none if no
+/// files are listed.
+fn all_files(
+    request: &ChatRequest,
+    wish: AllFiles<'_>,
+    listed: &Message,
+    read: &[&Message],
+) -> Option<Answer> {
+    const MOST: usize = 12;
+    let listed = for_people(listed);
+    let lines: Option<Vec<&str>> = listed.lines().map(|line| line.strip_prefix("- ")).collect();
+    // There may be more than these, or none.
+    let there = lines.filter(|lines| lines.len() <= MOST || !wish.is_read);
+    let Some(there) = there else {
+        return wish.is_read.then(|| {
+            Answer::Text(say!(
+                "I read at most {MOST} files at once, so nothing was read: name those that are meant.\n{listed}",
+                "一次最多读 {MOST} 个文件，所以什么都没有读：请说出要读哪些。\n{listed}"
+            ))
+        });
+    };
+    let wanted = match wish.of(&there) {
+        Ok(wanted) => wanted,
+        Err(limit) => {
+            return Some(Answer::Text(say!(
+                "I cannot tell which files “{limit}” means, so nothing was done. There are:\n{listed}",
+                "不知道“{limit}”指的是哪些文件，所以什么都没有做。现有的文件：\n{listed}"
+            )));
+        }
+    };
+    if !wish.is_read || wanted.is_empty() {
+        let lines: Vec<_> = wanted.iter().map(|path| format!("- {path}")).collect();
+        let none = || say!("There are no other files.", "没有别的文件。");
+        return Some(Answer::Text(if lines.is_empty() {
+            none()
+        } else {
+            lines.join("\n")
+        }));
+    }
+    if read.is_empty() {
+        let calls = wanted.iter();
+        let calls = calls.map(|path| ("read_file".to_owned(), json!({ "path": path })));
+        return Some(called(request, calls.collect()));
+    }
+    let told = wanted.iter().zip(read);
+    let told: Vec<_> = told
+        .map(|(path, text)| format!("{path}:\n{}", for_people(text)))
+        .collect();
+    Some(Answer::Text(told.join("\n")))
+}
+
 /// Returns the call that forgets the note that a person means, of those that were found; without
 /// one such note it is the person who says which.
-fn forgets(request: &ChatRequest, unwanted: &str, found: &str) -> Answer {
+fn forgets(request: &ChatRequest, said: &str, unwanted: &str, found: &str) -> Answer {
     let found = if is_no_note(found) { "" } else { found };
-    let meant = notes_meant(unwanted, found);
+    let meant = notes_meant(said, found);
     match &*meant {
         _ if unwanted.is_empty() => Answer::Text(say!(
             "Say which note I shall forget.\n{found}",
@@ -182,6 +244,7 @@ fn forgets(request: &ChatRequest, unwanted: &str, found: &str) -> Answer {
             request,
             vec![("forget".to_owned(), json!({ "note": note }))],
         ),
+        [] if let Some(refusal) = forget_refusal(said, Lang::current()) => Answer::Text(refusal),
         [] if [",", "，", "、", " and ", "还有"]
             .iter()
             .any(|it| unwanted.contains(it)) =>

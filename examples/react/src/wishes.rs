@@ -8,13 +8,15 @@ use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
     state::{Lang, say},
     words::{
-        RestrictionKind, ShortAnswer, after_word, courtesy, denied, forget_limit, has_any_word,
-        is_question, keywords, normalize, path, restriction, strip_phrase, to_forget, wishes,
+        RestrictionKind, ShortAnswer, after_word, condition, courtesy, denied, forget_limit,
+        forget_refusal, has_any_word, is_question, keywords, normalize, path, restriction,
+        strip_phrase, to_forget, wishes,
     },
 };
 use serde_json::{Value, json};
 
 pub(crate) use card::{corrected, declined, takes_its_place};
+pub(crate) use files::{AllFiles, all_files};
 
 use files::{LIST, depends, excepted, named_again, read, written};
 use sums::{bare, expression};
@@ -110,7 +112,9 @@ pub(crate) fn parts(message: &str) -> Vec<&str> {
     // "About tea, what do you remember?" and "one hundred and two minus 1".
     let about = strip_phrase(message.trim(), &["about ", "关于"]).and(to_recall(message));
     let is_sum = || message.len() < LONGEST_SUM && expression(message).is_some();
-    if about.is_some() || is_sum() {
+    // "Keep Priya, but forget the desk" is one wish.
+    let keeps = || forget_refusal(message, Lang::current()).is_some();
+    if about.is_some() || is_sum() || keeps() {
         return vec![message];
     }
     let parts = wishes(message, begins);
@@ -136,6 +140,12 @@ fn begins(before: &str, part: &str) -> bool {
     // What is left out belongs to the wish before it.
     let limit = restriction(part).filter(|it| it.kind == RestrictionKind::Exception);
     if limit.is_some_and(|it| part.starts_with(it.words)) {
+        return false;
+    }
+    // So does what a limit stands before.
+    let only = before.trim_matches(|c: char| !c.is_alphanumeric());
+    let limit = condition(only).or_else(|| restriction(only).map(|limit| limit.words));
+    if limit.is_some_and(|limit| only.eq_ignore_ascii_case(limit)) {
         return false;
     }
     let Some(wish) = one(part, None) else {
@@ -267,11 +277,14 @@ fn one(message: &str, before: Option<&str>) -> Option<Intent> {
             "什么都没有做：“{text}”。"
         )));
     }
-    if let Some(limit) = forget_limit(text) {
+    if let Some(limit) = condition(text).filter(|limit| text.starts_with(limit)) {
         return Some(Intent::answer(say!(
-            "I cannot leave anything out (“{limit}”), so nothing was forgotten: name the note.",
-            "我没法按“{limit}”来忘，所以什么都没有忘掉：请说出是哪一条。"
+            "I cannot tell whether that holds (“{limit}”), and do nothing on a condition: nothing of it was done (“{text}”).",
+            "无法判断“{limit}”是否成立，不能按条件做事，所以什么都没有做（“{text}”）。"
         )));
+    }
+    if forget_limit(text).is_some() {
+        return forget_refusal(text, Lang::current()).map(Intent::answer);
     }
     if let Some(query) = to_forget(text) {
         // The notes are looked up first: the card shows the one that is meant, word by word.
@@ -303,11 +316,15 @@ fn one(message: &str, before: Option<&str>) -> Option<Intent> {
             "什么都没有写：不知道“{text}”是要把什么写到哪个文件。请说“写入 文件名：内容”。"
         )));
     }
-    if cannot(text) {
+    if cannot(text) || is_any(text, &["remind me", "提醒我"]) {
         return Some(Intent::answer(say!(
             "I cannot do “{text}”: nothing of it was done.",
             "“{text}”我做不了：这一部分什么都没有做。"
         )));
+    }
+    if all_files(text).is_some() {
+        // Which they are shows the list.
+        return call("list_files", json!({}));
     }
     if let Some(limit) = excepted(text) {
         return Some(Intent::answer(say!(

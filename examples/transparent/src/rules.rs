@@ -269,22 +269,22 @@ fn is_named(path: &str, lower: &str) -> bool {
 /// Returns a search for the notes that a person wants to be forgotten, and then the call that forgets
 /// the only one that is meant.
 fn forgetting(turn: &TurnState) -> Vec<TurnStep> {
-    let Some(unwanted) = to_forget(&turn.request.text).filter(|it| !it.is_empty()) else {
+    if to_forget(&turn.request.text).is_none_or(|it| it.is_empty()) {
         return vec![];
-    };
+    }
     let mut steps = vec![TurnStep::rag(EVERYTHING)];
-    if let [note] = &*unwanted_notes(turn, &unwanted) {
+    if let [note] = &*unwanted_notes(turn) {
         steps.push(TurnStep::tool("forget", json!({ "note": note })));
     }
     steps
 }
 
-/// Returns the notes that these words mean, of those that were found.
-fn unwanted_notes(turn: &TurnState, unwanted: &str) -> Vec<String> {
+/// Returns the notes that the person wants forgotten, of those that were found.
+fn unwanted_notes(turn: &TurnState) -> Vec<String> {
     let lines = turn.memories.iter().flat_map(|memory| memory.text.lines());
     let notes: Vec<&str> = lines.filter_map(|line| line.strip_prefix("- ")).collect();
     let notes = notes.join("\n");
-    let meant = notes_meant(unwanted, &notes).into_iter();
+    let meant = notes_meant(&turn.request.text, &notes).into_iter();
     meant.map(str::to_owned).collect()
 }
 

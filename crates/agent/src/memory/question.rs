@@ -15,7 +15,9 @@
 pub fn to_recall(message: &str) -> Option<String> {
     let lower = message.trim().to_lowercase().replace('’', "'");
     let plain = lower.trim_end_matches(MARKS).trim();
-    let topic = in_english(plain).or_else(|| in_chinese(plain))?;
+    let topic = in_english(plain)
+        .or_else(|| in_chinese(plain))
+        .or_else(|| of_notes(plain))?;
     let topic = topic.trim_matches(MARKS).trim();
     let everything = [
         "",
@@ -170,6 +172,58 @@ const ENDS: [&str; 16] = [
     "的",
 ];
 
+/// The words before what a question is about.
+const NAMED: [&str; 3] = ["关于", "有关", "对于"];
+
+/// Returns what a question for notes is about: "do I have any notes about tea", 我有笔记吗. Words
+/// that say anything else make it another question.
+fn of_notes(text: &str) -> Option<&str> {
+    /// The words around the notes, and around nothing else.
+    const AROUND: &str = "a all and any anything are at can could did do down ever everything for \
+        from got have how i in is list made make many me much my note notebook notes noted of please \
+        see show so some something still take taken tell that the there what which wrote write written you your";
+    const AROUND_ZH: &str = "有没有 没有 有什么 有哪些 什么 哪些 哪几 多少 一共 总共 现在 目前 到底 记事本 备忘录 \
+        备忘 笔记 记过 记下 记了 写下 写过 东西 内容 一下 列出 看看 查看 告诉 显示 给我 所有 全部 任何 我 你 您 请 \
+        条 个 的 里 都 还 些 几 过 了 有 在 是 吗 呢 么 吧";
+    const FIRST: [&str; 13] = [
+        "do", "did", "have", "are", "is", "how", "what", "which", "any", "show", "list", "can",
+        "could",
+    ];
+    if !text.is_ascii() {
+        let asks = [
+            "没有", "什么", "哪", "多少", "几", "吗", "看看", "列出", "查看",
+        ];
+        let asks = asks.iter().any(|it| text.contains(it));
+        let (head, topic) = match NAMED.iter().find_map(|about| text.split_once(about)) {
+            Some((before, topic)) => {
+                let end = ["的", "，", ",", "有", "记", "我"];
+                let cut = end.iter().filter_map(|end| topic.find(end));
+                let cut = cut.filter(|cut| *cut > 0).min().unwrap_or(topic.len());
+                let (topic, behind) = topic.split_at_checked(cut)?;
+                (format!("{before} {behind}"), topic)
+            }
+            None => (text.to_owned(), ""),
+        };
+        let notes = ["笔记", "备忘", "记过", "记下", "写下", "记事本"];
+        let named = notes.iter().any(|note| head.contains(note));
+        let around = AROUND_ZH.split_whitespace();
+        let rest = around.fold(head, |head, word| head.replace(word, " "));
+        return (asks && named && !rest.contains(char::is_alphanumeric)).then_some(topic);
+    }
+    let (head, topic) = match text.split_once(" about ") {
+        Some((head, topic)) => (head, topic),
+        None => (text, ""),
+    };
+    let words = head.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let has = |any: &[&str]| words.iter().any(|word| any.contains(word));
+    let named = has(&["note", "notes", "noted", "notebook"])
+        || has(&["down"]) && has(&["written", "wrote", "write"]);
+    let asks = words.first().is_some_and(|first| FIRST.contains(first));
+    let around = |word: &&str| AROUND.split_whitespace().any(|it| it == *word);
+    (asks && named && words.iter().all(around)).then_some(topic)
+}
+
 fn in_chinese(text: &str) -> Option<&str> {
     let asks = ["什么", "哪", "吗", "么", "呢", "多少", "几", "谁"];
     let asks = asks.iter().any(|word| text.contains(word));
@@ -179,13 +233,14 @@ fn in_chinese(text: &str) -> Option<&str> {
             .filter_map(|verb| Some(text.find(verb)? + verb.len()));
         found.max()
     };
-    let is_told = verb(&TOLD);
-    let end = verb(&VERBS).or(is_told).filter(|_| asks)?;
-    let named = ["关于", "有关", "对于"];
-    if let Some(topic) = named
-        .iter()
-        .find_map(|about| Some(text.split_once(about)?.1))
-    {
+    let named = NAMED.iter();
+    let mut named = named.filter_map(|about| Some(text.split_once(about)?.1));
+    let named = named.next();
+    // 你知道几点吗 asks nothing of the memory.
+    let known = || named.and_then(|_| verb(&["你知道", "您知道"]));
+    let end = verb(&VERBS).or_else(|| verb(&TOLD)).or_else(known);
+    let end = end.filter(|_| asks)?;
+    if let Some(topic) = named {
         let cuts = BEHIND.iter().filter_map(|end| topic.find(end));
         let cut = cuts.filter(|cut| *cut > 0).min().unwrap_or(topic.len());
         return topic
@@ -236,6 +291,20 @@ mod tests {
             ("你了解我什么呢", ""),
             ("你记得我的什么", ""),
             ("你都记得我些什么？", ""),
+            ("关于我你知道些什么？", ""),
+            ("do I have any notes?", ""),
+            ("have I got notes at all?", ""),
+            ("Have I written anything down about tea?", "tea"),
+            ("how many notes do I have", ""),
+            ("show me my notes about Bob", "bob"),
+            ("我有笔记吗？", ""),
+            ("我记过什么东西没有？", ""),
+            ("我一共有几条笔记？", ""),
+            ("有没有关于茶的笔记？", "茶"),
+            ("make a note", "-"),
+            ("are there notes in Oslo?", "-"),
+            ("我的笔记本电脑有几个接口？", "-"),
+            ("你知道几点吗", "-"),
             ("记得买茶", "-"),
             ("你记得买茶", "-"),
             ("关于茶的文件有哪些", "-"),

@@ -90,7 +90,11 @@ pub fn unread_of_trader(message: &str, names: &[&str]) -> Option<String> {
             None if c.is_alphanumeric() => {
                 let said = message.get(message.len() - rest.len()..)?;
                 let said = said.split(pauses).next()?.trim();
-                return Some(said.to_owned());
+                // ETH启动一个交易员: what follows is read.
+                let read = WORDS.create.iter().chain(&Topic::Traders.fact().words);
+                let read = read.filter_map(|word| said.find(word.as_str()));
+                let end = read.filter(|at| *at > 0).min().unwrap_or(said.len());
+                return Some(said.get(..end)?.trim_end().to_owned());
             }
             None => rest.get(c.len_utf8()..)?,
         };

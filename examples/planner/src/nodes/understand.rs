@@ -11,7 +11,7 @@ use fugato::{
         ExecutionUpdate, HistoryUpdate, MemoryUpdate, PreferenceUpdate, TaskSummary, TaskUpdate,
     },
     state::Millis,
-    words::{ShortAnswer, forget_limit, to_forget, wishes},
+    words::{ShortAnswer, forget_limit, forget_refusal, notes_meant, to_forget, wishes},
 };
 
 use crate::{
@@ -125,15 +125,8 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
             vec![kept(MemoryUpdate::Task(fact)), reply(told)],
         );
     }
-    if let Some(limit) = forget_limit(text) {
-        let told = lang.pick(
-            format!("I cannot leave anything out (“{limit}”), so nothing was forgotten: name what is to be forgotten."),
-            format!("我没法按“{limit}”来忘，所以什么都没有忘掉：请说出要忘掉哪一条。"),
-        );
-        return (Course::Reply, vec![reply(&told)]);
-    }
-    if let Some(wish) = to_forget(text) {
-        let (updates, told) = forgotten(session, &wish, lang, at);
+    if to_forget(text).is_some() || forget_limit(text).is_some() {
+        let (updates, told) = forgotten(session, text, lang, at);
         return (
             Course::Reply,
             updates.into_iter().chain([reply(&told)]).collect(),
@@ -177,48 +170,45 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
 
 /// Returns true if a note says something else besides what is to be forgotten: a wish names one of
 /// the parts of "I like tea, and that my boss is Ann".
-fn says_more(note: &str, wish: &str) -> bool {
+fn says_more(note: &str, message: &str) -> bool {
     let note = note.to_lowercase();
-    let wish = wish.to_lowercase();
     let mut parts = vec![&*note];
     for at in [" and that ", ", and ", " and ", ", ", "; ", "，", "；"] {
         parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
     }
-    let holds = |part: &&&str| part.contains(wish.as_str());
-    let named = parts.iter().filter(holds).count();
+    let named = notes_meant(message, &parts.join("\n")).len();
     named > 0 && named < parts.len()
 }
 
 /// Returns the changes that forget what a person asks to be forgotten, and the reply.
 fn forgotten(
     session: &Session,
-    wish: &str,
+    message: &str,
     lang: Lang,
     at: Millis,
 ) -> (Vec<SessionUpdate>, String) {
-    let plain = |text: &str| text.to_lowercase();
-    let is_meant =
-        |text: &str| plain(text).contains(&plain(wish)) || plain(wish).contains(&plain(text));
     let task = &session.person.task;
-    let facts = task.facts.iter().filter(|fact| is_meant(fact)).cloned();
-    if let Some(note) = task
-        .facts
-        .iter()
-        .find(|fact| is_meant(fact) && says_more(fact, wish))
-    {
+    let wishes = session.person.preferences.iter();
+    let wishes = wishes.map(|(name, text)| (name, format!("{name}: {text}")));
+    let wishes: Vec<_> = wishes.collect();
+    let lines = task.facts.iter().chain(wishes.iter().map(|(_, line)| line));
+    let lines: Vec<&str> = lines.map(String::as_str).collect();
+    let lines = lines.join("\n");
+    let meant = notes_meant(message, &lines);
+    let is_meant = |note: &str| note.lines().any(|line| meant.contains(&line));
+    if let Some(note) = meant.iter().find(|note| says_more(note, message)) {
         let told = lang.pick(
             format!("The note “{note}” says more than that, so nothing was forgotten. Say “forget” with all of it."),
             format!("“{note}”这一条里还有别的内容，所以什么都没有忘。请说“忘掉”和整条内容。"),
         );
         return (vec![], told);
     }
+    let facts = task.facts.iter().filter(|fact| is_meant(fact)).cloned();
     let withdrawn: Vec<String> = facts.collect();
-    let wishes = session.person.preferences.iter();
-    let wishes = wishes.filter(|(name, text)| is_meant(name) || is_meant(text));
     let mut gone: Vec<String> = withdrawn.clone();
     let mut updates = vec![];
-    for (name, text) in wishes {
-        gone.push(format!("{name}: {text}"));
+    for (name, line) in wishes.into_iter().filter(|(_, line)| is_meant(line)) {
+        gone.push(line);
         let name = name.to_owned();
         updates.push(kept(MemoryUpdate::Preference(PreferenceUpdate::Unset {
             name,
@@ -233,7 +223,9 @@ fn forgotten(
         updates.push(kept(MemoryUpdate::Task(TaskUpdate::Merged { summary, at })));
     }
     let told = if gone.is_empty() {
-        view::nothing_kept(session, lang)
+        let refusal = forget_refusal(message, lang);
+        let about = to_forget(message).unwrap_or_default();
+        refusal.unwrap_or_else(|| view::nothing_kept(session, &about, lang))
     } else {
         let gone = gone.join("; ");
         lang.pick(format!("Forgotten: {gone}"), format!("已忘记：{gone}"))

@@ -1,6 +1,7 @@
 //! Wishes about files.
 use fugato::words::{
-    RestrictionKind, after_phrase, denied, is_left_out, path, restriction, strip_phrase,
+    RestrictionKind, after_phrase, denied, has_any_word, is_left_out, mentioned, path, restriction,
+    strip_phrase,
 };
 
 use super::{after, is_any};
@@ -50,6 +51,9 @@ const READ: &[&str] = &[
     "读一下",
     "看看",
     "看一下",
+    "只读取",
+    "只读",
+    "读",
 ];
 
 pub(super) const WRITE: &[&str] = &[
@@ -110,7 +114,11 @@ pub(super) fn read(text: &str) -> Vec<String> {
     }
     let all = parts.len();
     // 别读b.txt has no space before the name.
-    let is_wanted = |part: &str| denied(&part.to_lowercase()).is_none();
+    let is_wanted = |part: &str| {
+        let refused = part.trim_start().strip_prefix('不');
+        let refused = refused.and_then(|part| strip_phrase(part, READ));
+        refused.is_none() && denied(&part.to_lowercase()).is_none()
+    };
     parts.retain(|part| is_wanted(part) && path(part).as_ref().is_none_or(is_meant));
     let rest = match parts.as_slice() {
         [only] if all > 1 => only.trim(),
@@ -132,6 +140,91 @@ pub(super) fn excepted(text: &str) -> Option<&str> {
     let limit = restriction(text).filter(|it| it.kind == RestrictionKind::Exception)?;
     let of_files = is_any(text, &["file", "文件"]) || path(limit.words).is_some();
     of_files.then_some(limit.words)
+}
+
+/// A wish for all files, or for all but some.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AllFiles<'t> {
+    /// The message.
+    text: &'t str,
+    /// The words that leave some out.
+    excepted: Option<&'t str>,
+    /// True if they are to be read, and not only listed.
+    pub(crate) is_read: bool,
+}
+
+/// Reads a wish for all files; none if it says more than which are left out.
+pub(crate) fn all_files(text: &str) -> Option<AllFiles<'_>> {
+    const ALL: [&str; 10] = [
+        "all files",
+        "all the files",
+        "all my files",
+        "every file",
+        "each file",
+        "everything",
+        "所有文件",
+        "所有的文件",
+        "全部文件",
+        "每个文件",
+    ];
+    let limit = restriction(text).filter(|it| it.kind == RestrictionKind::Exception);
+    let is_read = has_any_word(text, &["read", "open"]) || text.contains(['读', '开']);
+    let lists = has_any_word(text, &["list", "show", "which files", "what files"])
+        || is_any(text, &["列", "哪些", "看看", "查看"]);
+    let of_files = is_any(text, &["file", "文件"]) || is_read;
+    let wanted = (is_read || lists) && (limit.is_some() && of_files || is_any(text, &ALL));
+    (wanted && denied(&text.to_lowercase()).is_none()).then_some(AllFiles {
+        text,
+        excepted: limit.map(|limit| limit.words),
+        is_read,
+    })
+}
+
+impl<'t> AllFiles<'t> {
+    /// Returns those of the listed files that are wanted; the words that leave some out, if they name
+    /// none of them, or say something else.
+    pub(crate) fn of<'f>(&self, listed: &[&'f str]) -> Result<Vec<&'f str>, &'t str> {
+        /// Words beside the files and the names of those that are left out.
+        const BESIDE: &str = "a all also and apart are aside but can contents could each every everything \
+            except excluding exclude file files for from i in is leave leaving list me my not of off one ones open \
+            other out please read show than that the them there to what which with without you";
+        const BESIDE_ZH: &str = "除了 除开 除去 除外 以外 之外 不包括 不包含 其他 其余 所有 全部 每个 文件 内容 里面 \
+            读取 读一下 读一遍 打开 列出 列一下 显示 查看 看看 给我 帮我 哪些 一下 一遍 但是 请 把 我 的 都 读 念 列 有 \
+            了 吧 来 是 那个 这个 除 外 但 不要 别 不";
+        let named = |name: &str| mentioned(self.text, [name]).is_some();
+        let mut said = self.text.to_lowercase();
+        let mut kinds = self.excepted.unwrap_or_default().to_lowercase();
+        while let Some(name) = path(&kinds) {
+            kinds = kinds.replace(&name, " ");
+        }
+        let mut wanted = vec![];
+        for file in listed {
+            let lower = file.to_lowercase();
+            let name = lower.rsplit('/').next().unwrap_or_default();
+            let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+            let of_kind = mentioned(&kinds, [ending]).is_some();
+            // Nothing but what is left out is named by such a wish.
+            if named(&lower) || named(name) {
+                said = said.replace(&lower, " ").replace(name, " ");
+            } else if of_kind {
+                said = said.replace(ending, " ");
+            } else {
+                wanted.push(*file);
+            }
+        }
+        for word in BESIDE_ZH.split_whitespace() {
+            said = said.replace(word, " ");
+        }
+        let mut left = said
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|it| !it.is_empty());
+        let is_beside = |word: &str| BESIDE.split_whitespace().any(|it| it == word);
+        let is_whole =
+            left.all(is_beside) && (wanted.len() < listed.len()) == self.excepted.is_some();
+        is_whole
+            .then_some(wanted)
+            .ok_or(self.excepted.unwrap_or(self.text))
+    }
 }
 
 /// Returns the words by which a text that is to be written makes that depend on its file.

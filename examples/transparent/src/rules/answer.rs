@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use fugato::{
     memory::{FoundNote, terms},
     tool::clip,
-    words::{ScheduleError, ShortAnswer, courtesy, forget_limit, to_forget},
+    words::{ScheduleError, ShortAnswer, courtesy, forget_refusal, to_forget},
 };
 use serde_json::Value;
 
@@ -352,13 +352,9 @@ fn is_talk(text: &str) -> bool {
 /// Returns the answer to a wish that something is not remembered, if no note was forgotten.
 fn not_forgotten(agent: &AgentState) -> String {
     let (turn, lang) = (&agent.turn, agent.lang);
-    if let Some(limit) = forget_limit(&turn.request.text) {
-        return lang.pick(
-            format!(
-                "I cannot leave anything out (“{limit}”), so nothing was forgotten: name the note."
-            ),
-            format!("我没法按“{limit}”来忘，所以什么都没有忘掉：请说出是哪一条。"),
-        );
+    let notes = unwanted_notes(turn);
+    if let Some(refusal) = forget_refusal(&turn.request.text, lang).filter(|_| notes.is_empty()) {
+        return refusal;
     }
     let unwanted = to_forget(&turn.request.text);
     let Some(unwanted) = unwanted.filter(|unwanted| !unwanted.is_empty()) else {
@@ -368,7 +364,6 @@ fn not_forgotten(agent: &AgentState) -> String {
         );
         return text.to_owned();
     };
-    let notes = unwanted_notes(turn, &unwanted);
     if notes.is_empty() {
         return lang.pick(
             format!("I remember nothing about “{unwanted}”, so nothing was forgotten."),
