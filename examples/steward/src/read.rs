@@ -54,6 +54,9 @@ pub struct RuleReader {
     asks: Vec<String>,
     whether: Vec<String>,
     may: Vec<String>,
+    bounds: Vec<String>,
+    files: Vec<String>,
+    under: Vec<String>,
     favour: Vec<String>,
     wish_ends: Vec<String>,
     reckons: Vec<String>,
@@ -203,6 +206,25 @@ pub(crate) fn exchange<'t>(text: &'t str) -> Option<(&'t str, &'t str)> {
     (!old.is_empty() && !new.is_empty()).then_some((old, new))
 }
 
+/// Returns what a text says something is not, and what it is instead, in either order: "70, not 60".
+pub(crate) fn exchanged(text: &str) -> Option<(&str, &str)> {
+    const MARKS: [&str; 6] = [
+        ", not ",
+        " not ",
+        "，不是",
+        "而不是",
+        "不是",
+        " instead of ",
+    ];
+    exchange(text).or_else(|| {
+        let mut marks = MARKS.iter();
+        let (new, old) = marks.find_map(|mark| text.split_once(mark))?;
+        let ends = [' ', ',', '，', '.', '。'];
+        let (old, new) = (old.trim_matches(ends), new.trim_matches(ends));
+        (!old.is_empty() && !new.is_empty()).then_some((old, new))
+    })
+}
+
 /// Returns the form that a text fills in without naming it: where a trip goes on a day to come, and
 /// more of it; or what was paid for what, on no day to come.
 fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
@@ -278,23 +300,34 @@ impl RuleReader {
                 Some((FormKind::Reimbursement, UNSURE)) => told()
                     .filter(|(told, _)| *told == FormKind::Reimbursement)
                     .or(named),
-                named => named.or_else(told),
+                named => named
+                    .or_else(told)
+                    .or_else(|| self.drafted(desk, part, base)),
             }
         };
-        let parts = clauses(text, &self.breaks, kind, goes_on);
+        let mut parts = clauses(text, &self.breaks, kind, goes_on);
+        if parts.is_empty() && has_any_word(text, &self.draft) {
+            parts.push(((FormKind::Application, UNSURE), text.to_owned()));
+        }
         let stays = question::denies(text, &self.submit);
         let read = |((kind, confidence), said): (FormGuess, String)| {
             let is_draft =
                 kind != FormKind::Application || stays || has_any_word(&said, &self.draft);
             let form = desk.forms.get(&kind)?;
-            let mut fields = desk.facts.read(form, &said, base);
-            if let Some(reason) = self.reason(desk, form, &said, &fields, base) {
+            // "As a draft for now: printer paper" tells of the paper alone.
+            let led = said.split_once([':', '：']).filter(|(head, _)| {
+                let read = desk.facts.read(form, head, base);
+                has_any_word(head, &self.draft) && read.keys().all(|name| name == "reason")
+            });
+            let said = led.map_or(said.as_str(), |(_, told)| told);
+            let mut fields = desk.facts.read(form, said, base);
+            if let Some(reason) = self.reason(desk, form, said, &fields, base) {
                 fields.insert("reason".into(), reason.into());
             }
             Some(Clause {
                 form: kind,
                 goal: if is_draft { Goal::Draft } else { Goal::Submit },
-                unread: desk.facts.unread(form, &said, &fields, base),
+                unread: desk.facts.unread(form, said, &fields, base),
                 fields,
                 confidence,
             })
@@ -308,6 +341,21 @@ impl RuleReader {
             return vec![];
         }
         clauses
+    }
+
+    /// Returns the form of which a text keeps a draft without naming it: a trip where it goes somewhere
+    /// or tells an estimate, and else a claim where it tells an amount.
+    fn drafted(&self, desk: &RuleData, text: &str, base: Date) -> Option<FormGuess> {
+        let form = desk.forms.get(&FormKind::Application)?;
+        let told = desk.facts.read(form, text, base);
+        let goes = told.contains_key("destination") || has_any_word(text, &self.estimate);
+        let form = if goes {
+            FormKind::Application
+        } else {
+            FormKind::Reimbursement
+        };
+        let is_draft = has_any_word(text, &self.draft);
+        (is_draft && (goes || told.contains_key("estimated_amount"))).then_some((form, SURE))
     }
 
     /// Returns a text in which each of several claims of one sentence is a sentence of its own, with the
@@ -341,6 +389,11 @@ impl RuleReader {
                 format!("{verb}{gap}{}", part.trim_start())
             }
         };
+        // What a trip costs in parts is no claim.
+        let is_trip = |said: &str| {
+            let form = self.form_of(said).or_else(|| told_form(desk, said, base));
+            form == Some(FormKind::Application)
+        };
         for mark in &self.and_also {
             let mut parts = text.split(mark.as_str());
             let mut claims: Vec<String> = parts.next().map(str::to_owned).into_iter().collect();
@@ -348,9 +401,11 @@ impl RuleReader {
                 let before = claims
                     .last()
                     .is_some_and(|last| is_claim(&read(&led(last))));
-                let is_other = self
-                    .form_of(part)
-                    .is_some_and(|form| form != FormKind::Reimbursement);
+                let named = self.form_of(part);
+                let is_other = match named {
+                    Some(form) => form != FormKind::Reimbursement,
+                    None => claims.last().is_some_and(|last| is_trip(last)),
+                };
                 if before && !is_other && is_claim(&read(&led(part))) {
                     claims.push(led(part));
                 } else if let Some(last) = claims.last_mut() {
@@ -531,8 +586,6 @@ impl RuleReader {
             None if guess && has_any_word(text, &self.either) => {
                 Some((FormKind::Reimbursement, UNSURE))
             }
-            // Only an application is handed in, so that only of one a draft is worth a word.
-            None if guess && has_any_word(text, &self.draft) => Some((FormKind::Application, SURE)),
             None => None,
         }
     }

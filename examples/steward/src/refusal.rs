@@ -4,8 +4,8 @@ use fugato::{
     cli::Lang,
     form::{amount_text, amount_value, cents, text},
     words::{
-        RestrictionKind, ShortAnswer, condition, corrected, dates, has_any_word, restriction,
-        without_code,
+        RestrictionKind, ShortAnswer, condition, corrected, dates, has_any_word, money,
+        restriction, without_code,
     },
 };
 use jiff::{ToSpan as _, civil::Date};
@@ -43,6 +43,18 @@ impl RuleData {
             .or_else(|| self.summed(words, base, lang))
             .or_else(|| self.asked_leave(words, base, lang))
             .or_else(|| self.unwanted(words, base, lang))
+            .or_else(|| self.filed(words, lang))
+    }
+
+    /// Returns the answer to words that put something under a category and do not say which claim.
+    fn filed(&self, words: &str, lang: Lang) -> Option<String> {
+        self.reader.files_under(words).then(|| {
+            lang.pick(
+                "Nothing was changed or begun. Say which claim is of which category, for example “change the category of R-1 to transport”.",
+                "没有改动任何内容，也没有开始任何单据。请说明哪一张报销单是哪个类别，例如“把R-1的类别改成交通”。",
+            )
+            .to_owned()
+        })
     }
 
     /// Returns the answer to words that tell of a trip which is not wanted.
@@ -62,9 +74,14 @@ impl RuleData {
     /// Returns the answer to a question for leave that tells nothing of a form: "can I claim a bottle of
     /// wine?".
     fn asked_leave(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
-        if !self.reader.asks_leave(words) || self.reader.question(words).is_some() {
+        let asks_bound = self.reader.asks_bound(words);
+        if !asks_bound && (!self.reader.asks_leave(words) || self.reader.question(words).is_some())
+        {
             return None;
         }
+        let claims = self.forms.get(&FormKind::Reimbursement);
+        let read = claims.map(|form| self.facts.read(form, words, base));
+        let of_category = asks_bound && read.is_some_and(|read| read.contains_key("category"));
         let clauses = self.reader.clauses(self, words, base);
         let tells = |clause: &Clause| {
             clause
@@ -72,7 +89,7 @@ impl RuleData {
                 .keys()
                 .any(|name| name != "reason" && name != "category")
         };
-        let is_about = self.reader.form_of(words).is_some() || !clauses.is_empty();
+        let is_about = of_category || self.reader.form_of(words).is_some() || !clauses.is_empty();
         (is_about && !clauses.iter().any(tells)).then(|| {
             lang.pick(
                 format!("I cannot tell what is allowed, so nothing was begun (“{words}”). Tell me the day, the amount and what it is for, and I write it down."),
@@ -196,12 +213,16 @@ impl RuleData {
     fn summed(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
         let (said, sum) = self.reader.sum_said(words)?;
         let clauses = self.reader.clauses(self, words, base);
-        let amount = |clause: &Clause| {
+        let amounts = |clause: &Clause| {
             let told = ["amount", "estimated_amount"];
-            told.iter()
-                .find_map(|name| cents(clause.fields.get(*name)?))
+            let mut told = told.iter();
+            let told = told.find_map(|name| cents(clause.fields.get(*name)?));
+            // Of a trip that tells several none is read.
+            let parts = clause.unread.iter().filter(|part| !said.contains(*part));
+            let parts = parts.filter_map(|part| money(part));
+            told.map_or_else(|| parts.collect(), |told| vec![told])
         };
-        let amounts: Vec<i64> = clauses.iter().filter_map(amount).collect();
+        let amounts: Vec<i64> = clauses.iter().flat_map(amounts).collect();
         let come: i64 = amounts.iter().sum();
         let is_other = amounts.len() > 1 && come != sum && !amounts.contains(&sum);
         let come = amount_text(&amount_value(come));

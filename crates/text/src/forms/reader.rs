@@ -7,8 +7,8 @@ use super::{
     value::{amount_value, cents},
 };
 use crate::{
-    DatedText, DayReference, after_word, courtesy, dates, day_mentions, money, money_in, priced_in,
-    spelling::respell_days, strip_phrase,
+    DatedText, DayReference, after_word, courtesy, currency, dates, day_mentions, money, money_in,
+    priced_in, spelling::respell_days, strip_phrase,
 };
 
 /// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
@@ -94,7 +94,7 @@ impl FormReader {
 
     /// Returns the parts of a text that look like facts of a form and were not taken up: numbers that
     /// are in none of the fields that were read, days that the form has no field for or that end before
-    /// they begin, and places where it goes to several.
+    /// they begin, what is quoted and in none of them, and places where it goes to several.
     pub fn unread<N>(&self, form: &Form<N>, text: &str, read: &Fields, base: Date) -> Vec<String> {
         let unnamed = self.unnamed(text);
         let dated = dates(&unnamed, base, form.toward);
@@ -122,6 +122,12 @@ impl FormReader {
             !has_digit && money(part).is_some_and(|it| Some(it) != amount)
         });
         unread.extend(alone.map(str::to_owned));
+        // What is quoted is meant as it stands.
+        let quotes = quoted(&dated.rest).filter(|quote| {
+            let mut told = read.values().filter_map(Value::as_str);
+            !form.names_only_choices(quote) && !told.any(|told| told.contains(quote))
+        });
+        unread.extend(quotes.map(str::to_owned));
         let goals = self.rules.places.goals(&dated.rest);
         if goals.len() > 1 && fields(FieldKind::Place).next().is_some() {
             unread.extend(goals);
@@ -214,7 +220,7 @@ impl FormReader {
     fn text<N>(&self, form: &Form<N>, field: &Field, text: &str) -> Option<String> {
         let label = self.rules.labels.get(&field.name);
         if let Some(labelled) = label.and_then(|label| label.first(text)) {
-            return self.cleaned(labelled);
+            return self.cleaned(labelled.trim_matches(['‘', '’']));
         }
         let found = field.patterns.iter().flat_map(|it| it.overlapping(text));
         let cleaned = found.filter_map(|found| match &self.rules.cut {
@@ -257,16 +263,20 @@ fn cut_behind_people<'t>(text: &'t str, cut: &Pattern) -> &'t str {
             return text;
         };
         let at = text.len() - behind.len();
-        match people(behind) {
+        let names_some = from > 0 || strip_phrase(text, &MEETS).is_some();
+        match people(behind, names_some) {
             Some(rest) => from = text.len() - rest.len(),
             None => return text.get(..at).unwrap_or(text),
         }
     }
 }
 
+/// The verbs whose object are people.
+const MEETS: [&str; 5] = ["meeting ", "meet ", "interviewing ", "interview ", "see "];
+
 /// Returns the rest of a text after the people that it begins with: "and with Anna Weber", "with a
-/// customer".
-fn people(text: &str) -> Option<&str> {
+/// customer". Where people are named before it, "and" leads to further names, also in lower case.
+fn people(text: &str, names_some: bool) -> Option<&str> {
     const JOINS: [&str; 6] = [
         "and with",
         "along with",
@@ -298,13 +308,18 @@ fn people(text: &str) -> Option<&str> {
         "friends",
         "visitors",
     ];
-    let joined = |text: &'_ str| strip_phrase(text, &JOINS).map(str::len);
     let trimmed = text.trim_start();
-    let rest = trimmed.get(trimmed.len() - joined(trimmed)?..)?;
+    let rest = strip_phrase(trimmed, &JOINS)?;
+    let join = trimmed.get(..trimmed.len() - rest.len())?;
+    let joins_some = names_some || join.to_ascii_lowercase().contains("with");
     let mut rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
     let mut named = None;
-    while rest.starts_with(|c: char| c.is_uppercase()) {
+    loop {
         let word = rest.split(|c: char| c.is_whitespace() || c == ',').next()?;
+        let is_small = joins_some && is_small_name(word) && !BEFORE.contains(&word);
+        if !is_small && !word.starts_with(char::is_uppercase) {
+            break;
+        }
         let behind = rest.get(word.len()..)?;
         named = Some(behind);
         rest = behind.trim_start();
@@ -316,6 +331,79 @@ fn people(text: &str) -> Option<&str> {
         rest = behind.trim_start();
     }
     after_word(rest, &PEOPLE)
+}
+
+/// Returns true for a word in lower case that may be a name behind "with": none that leads to a fact,
+/// or that is no person.
+fn is_small_name(word: &str) -> bool {
+    const OTHER: [&str; 48] = [
+        "from",
+        "on",
+        "by",
+        "in",
+        "at",
+        "for",
+        "to",
+        "of",
+        "and",
+        "or",
+        "with",
+        "about",
+        "until",
+        "as",
+        "per",
+        "budget",
+        "costing",
+        "cost",
+        "costs",
+        "amount",
+        "no",
+        "it",
+        "them",
+        "me",
+        "us",
+        "you",
+        "this",
+        "that",
+        "which",
+        "who",
+        "is",
+        "was",
+        "receipt",
+        "receipts",
+        "invoice",
+        "cash",
+        "card",
+        "attachment",
+        "attachments",
+        "attached",
+        "plane",
+        "train",
+        "flight",
+        "car",
+        "bus",
+        "please",
+        "thanks",
+        "paid",
+    ];
+    let is_word = word.len() > 1 && word.chars().all(|c| c.is_lowercase() || "-'’".contains(c));
+    is_word && !OTHER.contains(&word) && currency(word).is_none()
+}
+
+/// Returns the texts that stand between quotation marks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    const MARKS: [(char, char); 4] = [('"', '"'), ('“', '”'), ('「', '」'), ('‘', '’')];
+    let of = move |(open, close)| {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            let (_, behind) = rest.split_once(open)?;
+            let (inner, behind) = behind.split_once(close)?;
+            rest = behind;
+            Some(inner.trim())
+        })
+    };
+    let all = MARKS.into_iter().flat_map(of);
+    all.filter(|inner| inner.contains(char::is_alphanumeric))
 }
 
 /// The signs between the parts of a text.

@@ -4,7 +4,7 @@ use fugato::words::{
     money_in,
 };
 
-use super::{DocumentQuestion, PartWish, RuleReader, SHORT, document_ids, exchange};
+use super::{DocumentQuestion, PartWish, RuleReader, SHORT, document_ids, exchanged};
 use crate::form::FormKind;
 
 /// Returns true if a text has one of these words, and denies each of them.
@@ -55,7 +55,7 @@ impl RuleReader {
         {
             return Some(DocumentQuestion::Ways);
         }
-        let how_much = has_any_word(text, &self.how_much);
+        let how_much = has_any_word(text, &self.how_much) && !self.asks_bound(text);
         let sums = has_any_word(text, &self.total);
         // What one of them costs is on it: 北京那个花多少钱.
         if how_much && !sums && has_any_word(text, &self.one_of) {
@@ -103,6 +103,23 @@ impl RuleReader {
         let lower = text.trim_start().to_lowercase();
         let may = after_word(&lower, &self.may).is_some();
         may && is_question(text) && !(is_chinese(text) && has_any_word(text, &self.favour))
+    }
+
+    /// Returns true if a text asks for a bound of what may be claimed.
+    pub(crate) fn asks_bound(&self, text: &str) -> bool {
+        self.means_question(text) && has_any_word(text, &self.bounds)
+    }
+
+    /// Returns true if a text puts something that it names under a category: "file the taxi under
+    /// travel".
+    pub(crate) fn files_under(&self, text: &str) -> bool {
+        const IT: [&str; 7] = ["it", "this", "that", "them", "它", "这", "那"];
+        let lower = text.to_lowercase();
+        let led = self.led(&lower);
+        let thing = after_word(led, &self.files).or_else(|| is_chinese(led).then_some(led));
+        let is_named = thing.is_some_and(|thing| after_word(thing.trim_start(), &IT).is_none());
+        let plain = !lower.contains(|c: char| c.is_ascii_digit());
+        plain && is_named && has_any_word(&lower, &self.under)
     }
 
     /// Returns true if a text says that there shall be no trip: "I don't need to go to Berlin".
@@ -223,25 +240,14 @@ impl RuleReader {
         let lower = text.to_lowercase();
         let ends = ['.', '。', '!', '！', '了', '块', ' '];
         let said = self.led(lower.trim().trim_end_matches(ends));
-        if let Some((old, new)) = exchange(said) {
-            return Some((Some(money(old)?), money(new)?));
-        }
-        let marks = [
-            ", not ",
-            " not ",
-            "，不是",
-            "而不是",
-            "不是",
-            " instead of ",
-        ];
-        if let Some((new, old)) = marks.iter().find_map(|mark| said.split_once(mark)) {
+        if let Some((old, new)) = exchanged(said) {
             let leads = [
                 " was ", " is ", " be ", "'s ", " it ", ", ", "是", "为", "花了", "，",
             ];
             let behind = |lead: &str| new.rfind(lead).and_then(|at| new.get(at + lead.len()..));
             let told = leads.into_iter().filter_map(behind);
             let new = told.chain([new]).find_map(|told| money(told.trim()));
-            return Some((Some(money(old.trim())?), new?));
+            return Some((Some(money(old)?), new?));
         }
         Some((None, money(after_word(said, &self.in_currency)?.trim())?))
     }

@@ -15,7 +15,7 @@ use super::{RuleData, Situation};
 use crate::{
     form::FormKind,
     ledger::Document,
-    read::{DocumentQuestion, UNSURE, document_ids, exchange},
+    read::{DocumentQuestion, UNSURE, document_ids, exchange, exchanged},
     state::{PlanTask, RuntimeDecision},
 };
 
@@ -264,6 +264,12 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     {
         fields.insert("currency".into(), code.into());
     }
+    // What is said to be wrong has to be there: "70, not 60" of 54 is asked.
+    let others = denied_others(desk, form, task, at);
+    if !others.is_empty() {
+        fields.extend(others);
+        unread = vec![at.message.trim().to_owned()];
+    }
     // "Make it 54" changes the amount that there is, and "it was 54, not 45" if it is this one.
     let told_anew = desk.reader.amount_alone(&at.message);
     if let Some((field, (old, new))) = form
@@ -300,6 +306,35 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         form: None,
         unread,
     })
+}
+
+/// Returns the fields of a task, as they are, of which words deny another value than they have.
+fn denied_others(
+    desk: &RuleData,
+    form: &Form<FormKind>,
+    task: &PlanTask,
+    at: &Situation,
+) -> Fields {
+    let Some((denied, _)) = exchanged(&at.message) else {
+        return Fields::new();
+    };
+    let mut denied_fields = desk.facts.read(form, denied, at.base());
+    let mut amounts = form.fields.iter().filter(|it| it.kind == FieldKind::Amount);
+    if let Some((field, cents)) = amounts.next().zip(money(denied)) {
+        denied_fields.insert(field.name.clone(), amount_value(cents));
+    }
+    let days = form.fields.iter().filter(|it| it.kind == FieldKind::Day);
+    let days: Vec<_> = days.filter_map(|it| task.fields.get(&it.name)).collect();
+    let other = |(name, denied): (String, Value)| {
+        let known = task.fields.get(&name)?;
+        let is_text = form.field(&name)?.kind == FieldKind::Text;
+        let is_there = *known == denied
+            || cents(known).is_some_and(|known| Some(known) == cents(&denied))
+            || is_same_place(desk, known, &denied)
+            || days.contains(&&denied);
+        (!is_text && !is_there).then(|| (name, known.clone()))
+    };
+    denied_fields.into_iter().filter_map(other).collect()
 }
 
 /// Returns true if more of the words is unknown than was read of them, and they neither name a field nor

@@ -40,7 +40,7 @@ amount = ["budget", "预算"]
 files = '[\p{L}\p{N}_.-]+\.(?:pdf|png)\b'
 before_files = ["附件是", "附件", "和"]
 labels = { why = '(?i)reason:\s*([^,]+)' }
-cut = '(?i)\s+(?:on|by|for)\b.*$'
+cut = '(?i)\s+(?:on|by|for|with|and)\b.*$'
 facts = ['(?i)\bby (?:{by})(?:\b|$)', '交通(?:{by})']
 [places]
 known = [{ zh = "上海", en = "Shanghai" }, { zh = "北京", en = "Beijing" }]
@@ -97,6 +97,29 @@ fn what_is_labelled_counts_whole_and_what_is_found_is_cut() {
         json!("see Ann for lunch")
     );
     assert_eq!(why("reason: by train, to see Bob"), Value::Null);
+}
+
+#[test]
+fn people_are_not_cut_however_they_are_written() {
+    let why = |text: &str| read("trip", text)["why"].clone();
+    for said in [
+        "see john and anna",
+        "see ann and bob with our client and peter",
+    ] {
+        assert_eq!(why(&format!("to {said} by train")), json!(said));
+    }
+    assert_eq!(why("to see the fair with receipt"), json!("see the fair"));
+}
+
+#[test]
+fn what_is_quoted_is_read_or_named() {
+    let (forms, reader) = &*DESK;
+    let unread = |text: &str| {
+        let (form, base) = (forms.get("trip").unwrap(), date(2026, 2, 25));
+        reader.unread(form, text, &reader.read(form, text, base), base)
+    };
+    assert_eq!(unread("reason: “see Ann”, project \"Falcon\""), ["Falcon"]);
+    assert_eq!(unread("by “train”"), [""; 0]);
 }
 
 #[test]
