@@ -216,7 +216,9 @@ pub(crate) fn exchanged(text: &str) -> Option<(&str, &str)> {
         "不是",
         " instead of ",
     ];
-    exchange(text).or_else(|| {
+    let mut denials = ["不是", "not "].iter();
+    let within = denials.find_map(|not| exchange(text.get(text.find(not)?..)?));
+    within.or_else(|| {
         let mut marks = MARKS.iter();
         let (new, old) = marks.find_map(|mark| text.split_once(mark))?;
         let ends = [' ', ',', '，', '.', '。'];

@@ -274,11 +274,8 @@ impl<'a> Planner<'a> {
             Some((Verb::Free | Verb::Busy, true) | (Verb::Reopen, false))
         );
         // 别空了, right after a time was kept free.
-        let not_off = verb.is_none()
-            && clause.is_negated
-            && clause.nouns.contains(&Noun::Off)
-            && clause.whens.is_empty()
-            && !self.facts.free_times.is_empty();
+        let not_off = clause.needs_not_be_free()
+            && !(clause.whens.is_empty() && self.facts.free_times.is_empty());
         if used_again || not_kept || not_off {
             return self.take_back(clause).map(|()| Step::Planned);
         }

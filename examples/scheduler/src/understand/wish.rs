@@ -148,6 +148,14 @@ impl Clause {
         plain && denies && !self.whens.is_empty()
     }
 
+    /// Returns true if a clause says that a time need not be free: 周二不用空, "I don't need Tuesday off".
+    pub(super) fn needs_not_be_free(&self) -> bool {
+        let mut whens = self.whens.iter();
+        let denies = !self.whens.is_empty() && whens.all(|(_, role)| *role == Role::Not);
+        let is_off = self.verbs.is_empty() && self.nouns.contains(&Noun::Off);
+        is_off && (self.is_negated || denies)
+    }
+
     /// Returns the days that a clause has a verb to free, in every week.
     fn freed(&self) -> BTreeSet<u16> {
         let days = self.whens.iter().filter_map(|(when, _)| when.weekly().days);
@@ -227,7 +235,12 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
     if is_question {
         return answer::answer(&merged(&clauses), facts);
     }
-    let (wishes, limits) = split(with_parts_of_days(clauses));
+    let mut clauses = with_parts_of_days(clauses);
+    // "Tuesday need not be free, free Wednesday" frees Wednesday.
+    if clauses.iter().any(|clause| clause.has(Verb::Free)) {
+        clauses.retain(|clause| !clause.needs_not_be_free());
+    }
+    let (wishes, limits) = split(clauses);
     if wishes.is_empty() {
         return plan::limits_alone(&limits, facts);
     }

@@ -6,7 +6,7 @@ use fugato::{
     form::{FieldKind, Fields, Form, amount_value, cents, strings, text},
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
     state::{Lang, say},
-    words::{ShortAnswer, money},
+    words::{ShortAnswer, dates, money},
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -264,6 +264,9 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     {
         fields.insert("currency".into(), code.into());
     }
+    if !moves_day(form, task, at, &mut fields) {
+        unread = vec![at.message.trim().to_owned()];
+    }
     // What is said to be wrong has to be there: "70, not 60" of 54 is asked.
     let others = denied_others(desk, form, task, at);
     if !others.is_empty() {
@@ -306,6 +309,40 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         form: None,
         unread,
     })
+}
+
+/// Puts a day in the place of the one that words deny, where that is not the first of the form: "the end
+/// is not the 3rd, but the 4th". Returns false if the period would end before it begins; its days stay
+/// then.
+fn moves_day(form: &Form<FormKind>, task: &PlanTask, at: &Situation, fields: &mut Fields) -> bool {
+    let ends = form
+        .fields
+        .iter()
+        .find_map(|it| Some((it.not_before.as_ref()?, &it.name)));
+    let Some(((first, last), (denied, _))) = ends.zip(exchanged(&at.message)) else {
+        return true;
+    };
+    let denied = dates(denied, at.base(), form.toward).dates;
+    let known = task.fields.get(last).and_then(Value::as_str);
+    if denied.first().map(ToString::to_string).as_deref() == known
+        && known.is_some()
+        && !fields.contains_key(last)
+        && let Some(day) = fields.remove(first)
+    {
+        fields.insert(last.clone(), day);
+    }
+    let day = |name: &str| fields.get(name).or_else(|| task.fields.get(name))?.as_str();
+    let is_period = day(first)
+        .zip(day(last))
+        .is_none_or(|(first, last)| first <= last);
+    if !is_period {
+        for name in [first, last] {
+            if let Some(known) = task.fields.get(name) {
+                fields.insert(name.clone(), known.clone());
+            }
+        }
+    }
+    is_period
 }
 
 /// Returns the fields of a task, as they are, of which words deny another value than they have.
