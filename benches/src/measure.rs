@@ -75,7 +75,7 @@ pub fn one_core() -> Result<Runtime, BoxError> {
 
 /// What one round cost.
 #[derive(Debug, Clone, Copy)]
-pub struct Spent {
+pub struct RoundCost {
     /// CPU time of all threads of the process.
     pub cpu: Duration,
     /// Elapsed time.
@@ -85,10 +85,10 @@ pub struct Spent {
 }
 
 /// Does some work and tells what it cost.
-pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Spent) {
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, RoundCost) {
     let (cpu, wall) = (cpu_time(), Instant::now());
     let result = work();
-    let spent = Spent {
+    let spent = RoundCost {
         cpu: cpu_time().saturating_sub(cpu),
         wall: wall.elapsed(),
         bytes: None,
@@ -102,7 +102,7 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Spent) {
 pub fn rounds(
     setting: &Setting,
     units: u64,
-    mut round: impl FnMut() -> Result<Spent, BoxError>,
+    mut round: impl FnMut() -> Result<RoundCost, BoxError>,
 ) -> Result<Measurement, BoxError> {
     let begin = Instant::now();
     let first = round()?;
@@ -117,7 +117,7 @@ pub fn rounds(
             spent.push(round()?);
         }
     }
-    let median_of = |clock: fn(&Spent) -> Duration| {
+    let median_of = |clock: fn(&RoundCost) -> Duration| {
         let mut micros: Vec<f64> = spent.iter().map(|s| clock(s).as_secs_f64() * 1e6).collect();
         median(&mut micros).unwrap_or(f64::NAN) / as_float(units)
     };
@@ -151,7 +151,7 @@ pub fn each_unit(
 }
 
 /// Measures units that were timed one by one, in microseconds each.
-pub fn ranked(mut took: Vec<f64>, spent: Spent, units: u64) -> Measurement {
+pub fn ranked(mut took: Vec<f64>, spent: RoundCost, units: u64) -> Measurement {
     took.sort_by(f64::total_cmp);
     let below = |percent: usize| {
         took.get((took.len() * percent / 100).min(took.len().saturating_sub(1)))
@@ -226,7 +226,7 @@ mod tests {
             server: None,
         };
         let mut count = 0;
-        let spent = Spent {
+        let spent = RoundCost {
             cpu: Duration::from_micros(30),
             wall: Duration::from_micros(50),
             bytes: Some(7),

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::{
     BoxError,
-    measure::{Measurement, Setting, Spent, cpu_time, rounds},
+    measure::{Measurement, RoundCost, Setting, cpu_time, rounds},
 };
 
 /// How long the right to write outlives its owner. Only when it is over does another process begin.
@@ -31,7 +31,7 @@ pub fn recover(system: &str, size: u64, setting: &Setting) -> Result<Measurement
         let wall = begin.elapsed();
         let cpu = survivor.cpu;
         survivor.kill()?;
-        Ok(Spent {
+        Ok(RoundCost {
             cpu,
             wall,
             bytes: None,

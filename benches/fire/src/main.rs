@@ -22,7 +22,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Parser, Subcommand};
 use serde_json::Value;
 
-use player::{Ended, Forked, Own, Player};
+use player::{Own, Player, PlayerEnd, PythonPlayer};
 use world::{Action, End, Moment, World};
 
 /// The most processes that one run may need.
@@ -120,7 +120,7 @@ fn player(name: &str, python: &Path, world: &World) -> Result<Option<Box<dyn Pla
         "restate" => Own::restate(world.port).map(|player| Box::new(player) as _),
         "langgraph" | "dbos" => {
             let script = format!("on_{name}.py");
-            Some(Box::new(Forked::start(python, &script, world.port)?))
+            Some(Box::new(PythonPlayer::start(python, &script, world.port)?))
         }
         other => bail!("{other:?} is no player: fugato, restate, langgraph and dbos are"),
     })
@@ -271,14 +271,14 @@ fn played(world: &World, player: &mut dyn Player) -> Result<Run> {
     let (mut run, mut told) = (Run::default(), None);
     for _ in 0..STARTS {
         match player.play(folder.path(), told.take())? {
-            Ended::Done => {
+            PlayerEnd::Done => {
                 run.ended = true;
                 break;
             }
-            Ended::Died => run.died += 1,
+            PlayerEnd::Died => run.died += 1,
             // As whoever looks after a service does, it is started again.
-            Ended::Failed => {}
-            Ended::Asks { name, arguments } => {
+            PlayerEnd::Failed => {}
+            PlayerEnd::Asks { name, arguments } => {
                 run.asked += 1;
                 told = Some(world.seen(&name, &Value::Object(arguments))?);
             }

@@ -16,7 +16,7 @@ use fugato::{
 };
 
 use crate::{
-    player::Ended,
+    player::PlayerEnd,
     world::{Action, Visitor},
 };
 
@@ -50,7 +50,7 @@ impl ChatModel for Gold {
 
 /// Goes on with the task of the world on this port, whose log is in this folder, until it ends or a
 /// person has to say whether something happened. `told` is what that person says.
-pub(crate) async fn play(port: u16, folder: &Path, told: Option<bool>) -> Result<Ended> {
+pub(crate) async fn play(port: u16, folder: &Path, told: Option<bool>) -> Result<PlayerEnd> {
     let world = Visitor::new(port)?;
     let task = world.hello()?;
     let rounds = u32::try_from(task.actions.len())? + 1;
@@ -93,7 +93,7 @@ pub(crate) async fn play(port: u16, folder: &Path, told: Option<bool>) -> Result
                 let Some(happened) = told.take() else {
                     let input = input.context("the question names no call")?;
                     let (name, arguments) = serde_json::from_value(input)?;
-                    return Ok(Ended::Asks { name, arguments });
+                    return Ok(PlayerEnd::Asks { name, arguments });
                 };
                 let answer = if happened {
                     InDoubt::Happened("It was done.".into())
@@ -103,7 +103,7 @@ pub(crate) async fn play(port: u16, folder: &Path, told: Option<bool>) -> Result
                 runner.resume(&thread, Answers::to(asked.id.clone(), answer)?)
             }
             ThreadStatus::Unfinished => runner.recover(&thread),
-            ThreadStatus::Idle => return Ok(Ended::Done),
+            ThreadStatus::Idle => return Ok(PlayerEnd::Done),
             other => return Err(anyhow!("the thread is {other:?}")),
         };
         match run.await {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 
 use crate::{
-    player::Ended,
+    player::PlayerEnd,
     world::{Action, Visitor},
 };
 
@@ -44,7 +44,7 @@ impl FireTask {
 }
 
 /// Serves the task on a port, and asks for it, until it ends.
-pub(crate) async fn play(port: u16, key: &str, place: &Place) -> Result<Ended> {
+pub(crate) async fn play(port: u16, key: &str, place: &Place) -> Result<PlayerEnd> {
     let world = Visitor::new(port)?;
     let task = world.hello()?;
     let listener = TcpListener::bind(("127.0.0.1", place.port)).await?;
@@ -65,7 +65,7 @@ pub(crate) async fn play(port: u16, key: &str, place: &Place) -> Result<Ended> {
             .send()
             .await?
             .error_for_status()?;
-        Ok(Ended::Done)
+        Ok(PlayerEnd::Done)
     };
     tokio::select! {
         () = served => anyhow::bail!("the endpoint has ended"),

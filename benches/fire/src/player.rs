@@ -13,7 +13,7 @@ use servers::Restate;
 /// The end of a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Ended {
+pub(crate) enum PlayerEnd {
     /// The task is done, by its own account.
     Done,
     /// It was killed.
@@ -36,7 +36,7 @@ pub(crate) trait Player {
 
     /// Begins or goes on in a process of its own, which leaves what it has to remember in the
     /// folder. `told` is what a person says about the call that it asked about.
-    fn play(&mut self, folder: &Path, told: Option<bool>) -> Result<Ended>;
+    fn play(&mut self, folder: &Path, told: Option<bool>) -> Result<PlayerEnd>;
 }
 
 /// A player of this program.
@@ -76,7 +76,7 @@ impl Player for Own {
         &self.name
     }
 
-    fn play(&mut self, folder: &Path, told: Option<bool>) -> Result<Ended> {
+    fn play(&mut self, folder: &Path, told: Option<bool>) -> Result<PlayerEnd> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("play").arg(self.world.to_string()).arg(folder);
         if let Some((server, port)) = &self.engine {
@@ -92,23 +92,23 @@ impl Player for Own {
             .stderr(Stdio::inherit())
             .output()?;
         match ended.status.code() {
-            None => Ok(Ended::Died),
+            None => Ok(PlayerEnd::Died),
             Some(0) => Ok(serde_json::from_slice(&ended.stdout)?),
-            Some(_) => Ok(Ended::Failed),
+            Some(_) => Ok(PlayerEnd::Failed),
         }
     }
 }
 
 /// A player in Python, which forks a process for each line.
 #[derive(Debug)]
-pub(crate) struct Forked {
+pub(crate) struct PythonPlayer {
     name: String,
     process: Child,
     asks: ChildStdin,
     says: BufReader<ChildStdout>,
 }
 
-impl Forked {
+impl PythonPlayer {
     /// Starts the player of a script.
     pub(crate) fn start(python: &Path, script: &str, world: u16) -> Result<Self> {
         let file = format!("{}/peers/{script}", env!("CARGO_MANIFEST_DIR"));
@@ -132,23 +132,23 @@ impl Forked {
     }
 }
 
-impl Player for Forked {
+impl Player for PythonPlayer {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn play(&mut self, folder: &Path, _: Option<bool>) -> Result<Ended> {
+    fn play(&mut self, folder: &Path, _: Option<bool>) -> Result<PlayerEnd> {
         writeln!(self.asks, "{}", folder.display())?;
         self.asks.flush()?;
         match line(&mut self.says)?.as_str() {
-            "done" => Ok(Ended::Done),
-            "died" => Ok(Ended::Died),
-            _ => Ok(Ended::Failed),
+            "done" => Ok(PlayerEnd::Done),
+            "died" => Ok(PlayerEnd::Died),
+            _ => Ok(PlayerEnd::Failed),
         }
     }
 }
 
-impl Drop for Forked {
+impl Drop for PythonPlayer {
     fn drop(&mut self) {
         // One that has ended already cannot be killed.
         let _ = self.process.kill();

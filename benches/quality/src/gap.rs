@@ -15,14 +15,14 @@ use crate::problem::Problem;
 use crate::{ROUNDS, Solver, say};
 
 /// A plan, the schedule before its search, and the time that it took.
-struct Planned {
+struct RefinedPlan {
     state: ScheduleState,
     drafted: ScheduleState,
     left: usize,
     took: Duration,
 }
 
-impl Planned {
+impl RefinedPlan {
     fn of(state: &ScheduleState) -> Result<Self> {
         let begun = Instant::now();
         let classes: Vec<u32> = state.task_classes.iter().map(|class| class.id).collect();
@@ -97,8 +97,8 @@ pub(crate) fn measure(cases: &[Case], mut solver: Option<&mut Solver>, each: boo
     let (mut slowest, mut proved, mut unforced) = ((Duration::ZERO, String::new()), 0, 0);
     let mut moved = MovedItems::default();
     for case in cases {
-        let planned = Planned::of(&case.state)?;
-        let before = Planned::neutral(&case.state)?;
+        let planned = RefinedPlan::of(&case.state)?;
+        let before = RefinedPlan::neutral(&case.state)?;
         add(&mut odd, planned.odd());
         unforced += planned.unforced();
         add(&mut odd_before, before.odd());
@@ -145,7 +145,7 @@ pub(crate) fn measure(cases: &[Case], mut solver: Option<&mut Solver>, each: boo
         "{unforced} of the late and weekend places could be cheaper by a move that is open"
     ));
     let big = crowded();
-    let planned = Planned::of(&big.state)?;
+    let planned = RefinedPlan::of(&big.state)?;
     say(&format!(
         "{}: {} kept, {} without a place, {:.0} ms",
         big.name,

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::graphs;
 use crate::{
     BoxError,
-    measure::{Measurement, Setting, Spent, each_unit, rounds, runtime, timed},
+    measure::{Measurement, RoundCost, Setting, each_unit, rounds, runtime, timed},
     subject::{Approval, Talk},
     workload::{AT_ONCE, GROUPED_TURNS, Workload},
 };
@@ -93,7 +93,7 @@ pub(super) fn talk(
         let runner = database.runner(graph.clone());
         let (done, spent) = timed(|| runtime.block_on(say(&runner, &thread, size)));
         done?;
-        Ok(Spent {
+        Ok(RoundCost {
             bytes: Some(database.bytes()?),
             ..spent
         })

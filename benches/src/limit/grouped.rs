@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     BoxError,
-    measure::{Measurement, Setting, Spent, rounds, runtime, timed},
+    measure::{Measurement, RoundCost, Setting, rounds, runtime, timed},
     subject::{Approval, Talk},
     workload::{AT_ONCE, GROUPED_TURNS, Workload},
 };
@@ -111,7 +111,7 @@ pub(super) fn interrupts(size: u64, setting: &Setting) -> Result<Measurement, Bo
                 approve(threads, phase, writer.clone())
             }))
         };
-        let (done, spent): (Result<(), BoxError>, Spent) = timed(|| {
+        let (done, spent): (Result<(), BoxError>, RoundCost) = timed(|| {
             runtime.block_on(async {
                 each(1).await?;
                 each(2).await

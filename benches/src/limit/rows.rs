@@ -173,7 +173,7 @@ pub(super) fn talk(size: u64, sync: Sync, setting: &Setting) -> Result<Measureme
             })
         });
         done?;
-        Ok(crate::measure::Spent {
+        Ok(crate::measure::RoundCost {
             bytes: Some(rows.bytes()?),
             ..spent
         })

@@ -19,7 +19,7 @@ use crate::{
 
 /// `POST /agui` with a `RunAgentInput`.
 pub(crate) async fn run(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(request): JsonBody,
@@ -33,8 +33,8 @@ pub(crate) async fn run(
     let chosen = request.get("forwardedProps").unwrap_or(&Value::Null);
     let model = incoming::text(chosen, "model")?.map(str::to_owned);
     let retried = incoming::text(chosen, "retry_of")?.map(str::to_owned);
-    let permit = office.reader(&caller)?;
-    let running = go_on(&office, &to, resume, (key.clone(), "ag-ui"), || {
+    let permit = app_state.reader(&caller)?;
+    let running = go_on(&app_state, &to, resume, (key.clone(), "ag-ui"), || {
         let said = UserMessage::last_of(&caller, &request, extra);
         let said = said.under(request.get("forwardedProps"));
         let said = Box::new(said.model(model).retries(retried).by("ag-ui"));
@@ -42,7 +42,7 @@ pub(crate) async fn run(
     });
     let events = relay::spoken(running.await?.events);
     let encoder = AgUiEncoder::new().named(thread, run);
-    Ok(relay::respond(&office, (&to, permit), events, encoder))
+    Ok(relay::respond(&app_state, (&to, permit), events, encoder))
 }
 
 fn required<'a>(request: &'a Value, name: &str) -> ApiResult<&'a str> {

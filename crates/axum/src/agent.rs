@@ -19,7 +19,7 @@ use crate::{Caller, TimelineItem, error::NOT_FOUND, incoming::words, misfit};
 /// Notes that only their owner sees. The crate's own page has an agent with its graph and routes.
 ///
 /// ```
-/// use fugato_axum::{ThreadAccess, Agent, Caller, UserMessage, BadInput, belongs};
+/// use fugato_axum::{ThreadAccess, ServedAgent, Caller, UserMessage, BadInput, belongs};
 /// use fugato_graph::Runner;
 /// use fugato_state::{State, ThreadId};
 ///
@@ -34,7 +34,7 @@ use crate::{Caller, TimelineItem, error::NOT_FOUND, incoming::words, misfit};
 /// struct Notes(Runner<Note>);
 ///
 /// #[async_trait::async_trait]
-/// impl Agent for Notes {
+/// impl ServedAgent for Notes {
 ///     type State = Note;
 ///     fn name(&self) -> &str { "notes" }
 ///     fn runner(&self) -> &Runner<Note> { &self.0 }
@@ -83,9 +83,9 @@ use crate::{Caller, TimelineItem, error::NOT_FOUND, incoming::words, misfit};
 #[async_trait]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an agent that can be served",
-    note = "implement `fugato_axum::Agent`: a name, a runner, and how words become an input"
+    note = "implement `fugato_axum::ServedAgent`: a name, a runner, and how words become an input"
 )]
-pub trait Agent: Send + Sync + 'static {
+pub trait ServedAgent: Send + Sync + 'static {
     /// The state of its graph.
     type State: State;
 
@@ -219,7 +219,7 @@ pub enum ThreadAccess {
 }
 
 /// Refuses a thread whose state belongs to another caller, as one that [does not
-/// exist](BadInput::not_found): an [`Agent::allows`] for agents that keep the owner in the state. A
+/// exist](BadInput::not_found): an [`ServedAgent::allows`] for agents that keep the owner in the state. A
 /// thread that does not exist yet is open to everyone.
 pub async fn belongs<S: State>(
     runner: &Runner<S>,
@@ -272,7 +272,7 @@ pub struct UserMessage {
     /// The id of the card under which the words were typed, as the client displays it. It is the
     /// evidence by which short words agree to a card; without it they need the card's code.
     pub card: Option<InterruptId>,
-    /// The model that the client chooses, one of [`Agent::models`]; none for the agent's own choice.
+    /// The model that the client chooses, one of [`ServedAgent::models`]; none for the agent's own choice.
     pub model: Option<String>,
     /// True if the client named no conversation: what it sends in [`messages`](Self::messages) is
     /// then the whole of one that has no other place.

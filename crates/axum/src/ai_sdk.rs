@@ -34,7 +34,7 @@ const OWN: [&str; 8] = [
 
 /// `POST /api/chat`.
 pub(crate) async fn chat(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(request): JsonBody,
@@ -48,8 +48,8 @@ pub(crate) async fn chat(
     }
     let model = incoming::text(&request, "model")?.map(str::to_owned);
     let retried = retried(&request)?;
-    let permit = office.reader(&caller)?;
-    let running = go_on(&office, &to, resume, (key.clone(), "ai-sdk"), || {
+    let permit = app_state.reader(&caller)?;
+    let running = go_on(&app_state, &to, resume, (key.clone(), "ai-sdk"), || {
         let extra = incoming::others(&request, &OWN);
         let said = UserMessage::last_of(&caller, &request, extra);
         let said = said.under(Some(&request)).model(model).retries(retried);
@@ -57,7 +57,7 @@ pub(crate) async fn chat(
         RunRequest::Start { key, said }
     });
     let events = relay::spoken(running.await?.events);
-    Ok(relay::respond(&office, (&to, permit), events, encoder))
+    Ok(relay::respond(&app_state, (&to, permit), events, encoder))
 }
 
 /// Returns the message whose answer is made anew: the one that the SDK names, else the last of the
@@ -74,15 +74,15 @@ fn retried(request: &Value) -> ApiResult<Option<String>> {
 
 /// `GET /api/chat/{id}/stream`: the current run, from its beginning.
 pub(crate) async fn again(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
-    let allowed = office.allows(&to, ThreadAccess::Read).await;
-    let permit = office.reader(&caller)?;
+    let allowed = app_state.allows(&to, ThreadAccess::Read).await;
+    let permit = app_state.reader(&caller)?;
     let events = match allowed {
-        Ok(()) => office.again(&to),
+        Ok(()) => app_state.again(&to),
         Err(error) if error.kind == NOT_FOUND => None,
         Err(error) => return Err(error),
     };
@@ -91,5 +91,5 @@ pub(crate) async fn again(
     };
     let events = relay::spoken(events);
     let encoder = AiSdkEncoder::new();
-    Ok(relay::respond(&office, (&to, permit), events, encoder))
+    Ok(relay::respond(&app_state, (&to, permit), events, encoder))
 }

@@ -17,7 +17,7 @@ use futures::{
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    BadInput, Caller, Limits, Quota, ThreadAccess, UserMessage,
+    BadInput, Caller, CallerQuota, Limits, ThreadAccess, UserMessage,
     address::Address,
     erased::{AnswerRequest, DynAgent, RunRest, StartedRun, TitleTask},
     error::{ApiError, ApiResult, NOT_FOUND, closing},
@@ -30,7 +30,7 @@ use crate::{
 pub(crate) struct AppState {
     pub(crate) agent: Box<dyn DynAgent>,
     pub(crate) limits: Limits,
-    quota: Arc<dyn Quota>,
+    quota: Arc<dyn CallerQuota>,
     redact: Arc<Redact>,
     pub(crate) metrics: Arc<Metrics>,
     loads: Arc<Loads>,
@@ -105,7 +105,7 @@ impl AppState {
     pub(crate) fn new(
         agent: Box<dyn DynAgent>,
         limits: Limits,
-        quota: Arc<dyn Quota>,
+        quota: Arc<dyn CallerQuota>,
         redact: Arc<Redact>,
         metrics: Arc<Metrics>,
     ) -> Self {
@@ -161,16 +161,16 @@ impl AppState {
         } = self.ask(to, wish).await.map_err(about)?;
         self.metrics.begun();
         let (tell, told) = oneshot::channel();
-        let office = self.clone();
+        let app_state = self.clone();
         tokio::spawn(async move {
             let end = end.await;
-            office.metrics.ended(&end);
+            app_state.metrics.ended(&end);
             let thread = working.thread.clone();
             drop((permit, working));
             // The request's future may have been dropped.
             drop(tell.send(end));
             if let Ok(title) = title.await {
-                office.entitle(&thread, title).await;
+                app_state.entitle(&thread, title).await;
             }
         });
         match events.next().await {
@@ -426,7 +426,7 @@ impl AppState {
     pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut closing = self.closing.subscribe();
         async move {
-            // A dropped office counts as closed.
+            // What was dropped counts as closed.
             drop(
                 closing
                     .wait_for(|door| *door == ShutdownPhase::Closed)
@@ -471,7 +471,7 @@ impl AppState {
         let entry = under_way.entry(to.thread.clone()).or_insert_with(begun);
         entry.requests += 1;
         WorkGuard {
-            office: self.clone(),
+            app_state: self.clone(),
             thread: to.thread.clone(),
         }
     }
@@ -488,13 +488,13 @@ const REFUSED: RunId = RunId(0);
 
 /// The guard of a request that a thread works on.
 struct WorkGuard {
-    office: Arc<AppState>,
+    app_state: Arc<AppState>,
     thread: ThreadId,
 }
 
 impl Drop for WorkGuard {
     fn drop(&mut self) {
-        let mut under_way = self.office.under_way();
+        let mut under_way = self.app_state.under_way();
         if let Some(entry) = under_way.get_mut(&self.thread) {
             entry.requests -= 1;
             if entry.requests == 0 {

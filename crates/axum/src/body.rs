@@ -25,9 +25,15 @@ pub(crate) struct JsonBody(pub(crate) Value);
 impl FromRequest<Arc<AppState>> for JsonBody {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, office: &Arc<AppState>) -> ApiResult<Self> {
+    async fn from_request(request: Request, app_state: &Arc<AppState>) -> ApiResult<Self> {
         let (parts, body) = request.into_parts();
-        let bytes = read(body, &parts.headers, office.limits.body, &office.limits).await?;
+        let bytes = read(
+            body,
+            &parts.headers,
+            app_state.limits.body,
+            &app_state.limits,
+        )
+        .await?;
         if bytes.is_empty() {
             return Ok(Self(Value::Object(serde_json::Map::new())));
         }
@@ -106,17 +112,23 @@ fn broken_off() -> ApiError {
 /// Reads the bodies of requests to the program's own paths within their limit. Those that change
 /// something count as runs.
 pub(crate) async fn bounded(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     request: Request,
     next: Next,
 ) -> ApiResult {
     let (parts, body) = request.into_parts();
     let changes = matches!(parts.method, Method::POST | Method::PUT | Method::PATCH);
     let _permit = match parts.extensions.get::<Caller>() {
-        Some(caller) if changes => Some(office.admit(caller).await?),
+        Some(caller) if changes => Some(app_state.admit(caller).await?),
         _ => None,
     };
-    let bytes = read(body, &parts.headers, office.limits.upload, &office.limits).await?;
+    let bytes = read(
+        body,
+        &parts.headers,
+        app_state.limits.upload,
+        &app_state.limits,
+    )
+    .await?;
     let request = Request::from_parts(parts, Body::from(bytes));
     Ok(next.run(request).await)
 }

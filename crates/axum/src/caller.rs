@@ -80,7 +80,7 @@ pub struct Caller {
     pub tenant: Tenant,
     /// The user's name, as the log records it, for example in a cancellation.
     pub user: Option<String>,
-    role: Role,
+    role: CallerRole,
     /// The account whose data the caller looks at, if it is not their own.
     acts_for: Option<String>,
     /// The prefix of the threads of the agent that the request came to.
@@ -91,7 +91,7 @@ pub struct Caller {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Role {
+pub enum CallerRole {
     /// Reads their own conversations, and changes nothing.
     Reader,
     /// Has conversations of their own.
@@ -120,14 +120,14 @@ impl Caller {
     }
 
     fugato_state::setters! {
-        /// Sets the role: [`Role::Person`] by default.
-        pub fn role(role: Role) { role = role }
+        /// Sets the role: [`CallerRole::Person`] by default.
+        pub fn role(role: CallerRole) { role = role }
     }
 
     /// Makes the caller an operator of the agent, who sees how it works.
     #[must_use]
     pub fn operator(self) -> Self {
-        self.role(Role::Operator)
+        self.role(CallerRole::Operator)
     }
 
     /// Lets the caller look at the data of another account, in whose place they answer. The log
@@ -152,18 +152,18 @@ impl Caller {
 
     /// Returns true for a caller who changes nothing.
     pub fn only_reads(&self) -> bool {
-        self.role == Role::Reader
+        self.role == CallerRole::Reader
     }
 
     /// Returns true for a caller who may answer questions in conversations of their tenant.
     pub fn is_approver(&self) -> bool {
-        self.role == Role::Approver
+        self.role == CallerRole::Approver
     }
 
     /// Returns true for an operator of the agent: who was made one, and a caller of neither tenant
     /// nor name, to whom every thread of the store belongs.
     pub fn is_operator(&self) -> bool {
-        self.role == Role::Operator || self.tenant == Tenant::default() && self.user.is_none()
+        self.role == CallerRole::Operator || self.tenant == Tenant::default() && self.user.is_none()
     }
 
     /// Returns the key for the caller's own data outside threads: `tenant/user`, or the one of the

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::{
-    Agent, Caller, ThreadAccess, TimelineItem, UserMessage,
+    Caller, ServedAgent, ThreadAccess, TimelineItem, UserMessage,
     error::{ApiError, ApiResult},
     send::{self, GivenAnswers, SendOutcome, answer, shown, speak},
     timeline::{Timeline, TimelineEntry},
@@ -119,14 +119,14 @@ pub(crate) trait DynAgent: Send + Sync {
 /// An agent with its types.
 pub(crate) struct ErasedAgent<A>(pub(crate) Arc<A>);
 
-impl<A: Agent> ErasedAgent<A> {
+impl<A: ServedAgent> ErasedAgent<A> {
     fn runner(&self) -> &Runner<A::State> {
         self.0.runner()
     }
 }
 
 #[async_trait]
-impl<A: Agent> DynAgent for ErasedAgent<A> {
+impl<A: ServedAgent> DynAgent for ErasedAgent<A> {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -314,7 +314,7 @@ impl<A: Agent> DynAgent for ErasedAgent<A> {
     }
 }
 
-impl<A: Agent> ErasedAgent<A> {
+impl<A: ServedAgent> ErasedAgent<A> {
     fn begun(&self, thread: &ThreadId, run: Run<A::State>) -> StartedRun {
         let (events, end) = run.split();
         let (send, title) = oneshot::channel();
@@ -364,7 +364,11 @@ fn sent(answered: &QuestionAnswer) -> Value {
     json!([id, reply, reason, digest])
 }
 
-fn title_task<A: Agent>(agent: Arc<A>, thread: ThreadId, state: &A::State) -> Option<TitleTask> {
+fn title_task<A: ServedAgent>(
+    agent: Arc<A>,
+    thread: ThreadId,
+    state: &A::State,
+) -> Option<TitleTask> {
     let title = agent.title_update(state)?;
     let stored = title.map(|update| {
         let edit = StateEdit::new([update?], agent.name(), "title");

@@ -17,23 +17,23 @@ const ELSEWHERE: Duration = Duration::from_secs(3);
 
 /// Returns every event of a thread after a position, until the server shuts down.
 pub(crate) fn follow(
-    office: &Arc<AppState>,
+    app_state: &Arc<AppState>,
     to: &Address,
     after: Seq,
 ) -> BoxStream<'static, Event> {
     let mut tick = tokio::time::interval_at(Instant::now() + ELSEWHERE, ELSEWHERE);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let follower = Follower {
-        events: office.agent.follow(&to.thread, after),
+        events: app_state.agent.follow(&to.thread, after),
         cursor: after,
         head: after,
         tick,
-        redaction: office.redaction(&to.caller),
-        office: office.clone(),
+        redaction: app_state.redaction(&to.caller),
+        app_state: app_state.clone(),
         to: to.clone(),
     };
     let events = stream::unfold(follower, Follower::next);
-    events.take_until(Box::pin(office.closed())).boxed()
+    events.take_until(Box::pin(app_state.closed())).boxed()
 }
 
 struct Follower {
@@ -44,7 +44,7 @@ struct Follower {
     head: Seq,
     tick: Interval,
     redaction: Redaction,
-    office: Arc<AppState>,
+    app_state: Arc<AppState>,
     to: Address,
 }
 
@@ -68,7 +68,7 @@ impl Follower {
     /// Reads again if another process has written the log. A run of this process sends its events
     /// itself.
     async fn look(&mut self) {
-        let agent = &self.office.agent;
+        let agent = &self.app_state.agent;
         if agent.is_live(&self.to.thread) {
             return;
         }

@@ -137,22 +137,22 @@ impl Drop for OpenStream {
 }
 
 /// `GET /health`: 200 `ok`, or 503 with `closing` or `store_unavailable`.
-pub(crate) async fn health(State(office): State<Arc<AppState>>) -> ApiResult {
+pub(crate) async fn health(State(app_state): State<Arc<AppState>>) -> ApiResult {
     let nobody = ThreadId::new("health").expect("a short word is a name");
-    let store = office.agent.log().head(&nobody).await;
+    let store = app_state.agent.log().head(&nobody).await;
     let (status, word) = match store {
         Err(error) => {
             tracing::error!(%error, "store is unhealthy");
             (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
         }
-        Ok(_) if office.is_closing() => (StatusCode::SERVICE_UNAVAILABLE, "closing"),
+        Ok(_) if app_state.is_closing() => (StatusCode::SERVICE_UNAVAILABLE, "closing"),
         Ok(_) => (StatusCode::OK, "ok"),
     };
     Ok((status, Json(json!({ "status": word }))).into_response())
 }
 
 /// `GET /metrics`, for operators: the counters are those of all callers.
-pub(crate) async fn metrics(State(office): State<Arc<AppState>>, caller: Caller) -> ApiResult {
+pub(crate) async fn metrics(State(app_state): State<Arc<AppState>>, caller: Caller) -> ApiResult {
     if !caller.is_operator() {
         return Err(BadInput::forbidden(say!(
             "the metrics are for the operator of the agent",
@@ -161,5 +161,5 @@ pub(crate) async fn metrics(State(office): State<Arc<AppState>>, caller: Caller)
         .into());
     }
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
-    Ok((kind, office.metrics.text()).into_response())
+    Ok((kind, app_state.metrics.text()).into_response())
 }

@@ -24,20 +24,20 @@ pub(crate) struct Window {
 
 /// `GET /threads/{id}/history?from=seq&limit=n`: the records, and the position of the next page.
 pub(crate) async fn history(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     QueryInput(window): QueryInput<Window>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
-    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
-    let head = office.must_exist(&to).await?;
-    office.must_see_all(&caller)?;
+    let to = app_state.find(&caller, &name, ThreadAccess::Read).await?;
+    let head = app_state.must_exist(&to).await?;
+    app_state.must_see_all(&caller)?;
     let limit = window.limit.unwrap_or(READ).clamp(1, MOST);
     // Compacted records cannot be read; without a position, the first that is left is meant.
-    let base = office.agent.log().head(&to.thread).await?;
+    let base = app_state.agent.log().head(&to.thread).await?;
     let base = base.map_or(0, |head| head.base);
     let from = window.from.unwrap_or(base + 1).max(1);
-    let entries = office.agent.history(&to.thread, from, limit).await?;
+    let entries = app_state.agent.history(&to.thread, from, limit).await?;
     let next = entries.last().map(|entry| entry.seq + 1);
     let next = next.filter(|next| *next <= head);
     let entries: Vec<Value> = entries
@@ -65,24 +65,24 @@ pub(crate) struct Position {
 
 /// `GET /threads/{id}/state?at=seq`.
 pub(crate) async fn state(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     QueryInput(position): QueryInput<Position>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
-    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
-    let head = office.must_exist(&to).await?;
-    office.must_see_all(&caller)?;
+    let to = app_state.find(&caller, &name, ThreadAccess::Read).await?;
+    let head = app_state.must_exist(&to).await?;
+    app_state.must_see_all(&caller)?;
     let at = position.at.unwrap_or(head);
-    let state = office.agent.state(&to.thread, at).await?;
+    let state = app_state.agent.state(&to.thread, at).await?;
     Ok(Json(json!({ "seq": at, "state": state })))
 }
 
 /// `GET /graph`.
 pub(crate) async fn graph(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
-    office.must_see_all(&caller)?;
-    Ok(Json(office.agent.graph()))
+    app_state.must_see_all(&caller)?;
+    Ok(Json(app_state.agent.graph()))
 }

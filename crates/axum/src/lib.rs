@@ -41,9 +41,9 @@ mod usage;
 
 /// The head of a request, for [`Authenticate`].
 pub use ::axum::http::request::Parts;
-pub use agent::{Agent, BadInput, MessageIntent, ThreadAccess, UserMessage, belongs};
+pub use agent::{BadInput, MessageIntent, ServedAgent, ThreadAccess, UserMessage, belongs};
 pub use body::{JsonInput, QueryInput};
-pub use caller::{AccessDenied, AllowAll, Authenticate, Caller, InvalidTenant, Role, Tenant};
+pub use caller::{AccessDenied, AllowAll, Authenticate, Caller, CallerRole, InvalidTenant, Tenant};
 pub use consent::{Consent, consent};
 pub use error::ApiError;
 pub use limits::Limits;
@@ -51,7 +51,7 @@ pub use messages::{timeline, title};
 pub use page::{Asset, Page};
 pub use personal::{PersonDirectory, PersonalRoutes};
 pub use progress::progress;
-pub use quota::Quota;
+pub use quota::CallerQuota;
 pub use routes::AgentRoutes;
 pub use send::{SendError, SendOutcome, decide, say};
 pub use serve::{Endpoints, serve};

@@ -18,7 +18,7 @@ pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<Stri
     Some(title)
 }
 
-/// Returns the items of a page's [timeline](crate::Agent::timeline): messages, calls of tools, and
+/// Returns the items of a page's [timeline](crate::ServedAgent::timeline): messages, calls of tools, and
 /// their results.
 ///
 /// ```

@@ -23,7 +23,7 @@ use crate::{
 
 /// `POST /sse/{vocabulary}` with `{thread?, text, extra?}` or `{thread, answers}`.
 pub(crate) async fn run(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(vocabulary): Path<String>,
     caller: Caller,
     headers: HeaderMap,
@@ -41,13 +41,13 @@ pub(crate) async fn run(
         )
     };
     let said = said.under(Some(&request)).with_choice(&request)?;
-    let permit = office.reader(&caller)?;
-    let running = go_on(&office, &to, resume, (key.clone(), "named"), || {
+    let permit = app_state.reader(&caller)?;
+    let running = go_on(&app_state, &to, resume, (key.clone(), "named"), || {
         let said = Box::new(said.by("named"));
         RunRequest::Start { key, said }
     });
     let events = running.await?.events;
-    Ok(relay::respond(&office, (&to, permit), events, encoder))
+    Ok(relay::respond(&app_state, (&to, permit), events, encoder))
 }
 
 #[derive(Deserialize)]
@@ -58,21 +58,21 @@ pub(crate) struct Reconnect {
 
 /// `GET /sse/{vocabulary}?thread=name&after=seq`: the missed events, then those of the current run.
 pub(crate) async fn again(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(vocabulary): Path<String>,
     QueryInput(back): QueryInput<Reconnect>,
     caller: Caller,
     headers: HeaderMap,
 ) -> ApiResult {
     let encoder = encoder(&vocabulary)?;
-    let to = office
+    let to = app_state
         .find(&caller, &back.thread, ThreadAccess::Read)
         .await?;
-    let permit = office.reader(&caller)?;
-    office.must_exist(&to).await?;
+    let permit = app_state.reader(&caller)?;
+    app_state.must_exist(&to).await?;
     let after = seen(&headers)?.or(back.after).unwrap_or(0);
-    let events = office.shown(&to, office.agent.events(&to.thread, after));
-    Ok(relay::respond(&office, (&to, permit), events, encoder))
+    let events = app_state.shown(&to, app_state.agent.events(&to.thread, after));
+    Ok(relay::respond(&app_state, (&to, permit), events, encoder))
 }
 
 fn encoder(vocabulary: &str) -> ApiResult<NamedSseEncoder> {

@@ -31,7 +31,7 @@ use crate::{
 /// `POST /threads/{id}/runs` with `{text, extra?, model?, retry_of?}`: the name of a model, and the
 /// message or run that the person wants answered once more.
 pub(crate) async fn start(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     headers: HeaderMap,
@@ -54,12 +54,12 @@ pub(crate) async fn start(
     said.stored = !streams(&headers)?;
     let key = incoming::request_key(&headers)?;
     let said = Box::new(said);
-    run(&office, &to, &headers, RunRequest::Start { key, said }).await
+    run(&app_state, &to, &headers, RunRequest::Start { key, said }).await
 }
 
 /// `POST /threads/{id}/resume` with `{answers: {id: answer}, digests?: {id: digest}}`.
 pub(crate) async fn resume(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     headers: HeaderMap,
@@ -74,7 +74,7 @@ pub(crate) async fn resume(
         answered.digest = digest.map(str::to_owned);
     }
     let key = incoming::request_key(&headers)?;
-    run(&office, &to, &headers, wish(key, "threads", answers)?).await
+    run(&app_state, &to, &headers, wish(key, "threads", answers)?).await
 }
 
 /// Returns the request; no answers at all are refused.
@@ -95,49 +95,49 @@ fn wish(
 
 /// `POST /threads/{id}/recover`: continues a run that was left unfinished.
 pub(crate) async fn recover(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(_): JsonBody,
 ) -> ApiResult {
-    again(&office, (&caller, &name), &headers, RunRequest::Recover).await
+    again(&app_state, (&caller, &name), &headers, RunRequest::Recover).await
 }
 
 /// `POST /threads/{id}/retry`: retries the failed tasks, and nothing else.
 pub(crate) async fn retry(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(_): JsonBody,
 ) -> ApiResult {
-    again(&office, (&caller, &name), &headers, RunRequest::Retry).await
+    again(&app_state, (&caller, &name), &headers, RunRequest::Retry).await
 }
 
 /// Continues a thread that exists.
 async fn again(
-    office: &Arc<AppState>,
+    app_state: &Arc<AppState>,
     (caller, name): (&Caller, &str),
     headers: &HeaderMap,
     wish: RunRequest,
 ) -> ApiResult {
     let to = Address::new(caller, name)?;
-    office.must_exist(&to).await?;
-    run(office, &to, headers, wish).await
+    app_state.must_exist(&to).await?;
+    run(app_state, &to, headers, wish).await
 }
 
 /// `POST /threads/{id}/cancel` with `{why?}`.
 pub(crate) async fn cancel(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     JsonBody(request): JsonBody,
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
-    office.must_exist(&to).await?;
+    app_state.must_exist(&to).await?;
     let why = incoming::text(&request, "why")?.unwrap_or(incoming::NO_REASON);
-    office.cancel(&to, why).await?;
+    app_state.cancel(&to, why).await?;
     Ok((StatusCode::ACCEPTED, Json(json!({ "thread": to.name }))).into_response())
 }
 
@@ -149,22 +149,22 @@ pub(crate) struct Cursor {
 
 /// `GET /threads/{id}/events?after=seq&follow=bool`.
 pub(crate) async fn events(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     QueryInput(cursor): QueryInput<Cursor>,
     caller: Caller,
     headers: HeaderMap,
 ) -> ApiResult {
-    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
-    let permit = office.reader(&caller)?;
-    office.must_exist(&to).await?;
+    let to = app_state.find(&caller, &name, ThreadAccess::Read).await?;
+    let permit = app_state.reader(&caller)?;
+    app_state.must_exist(&to).await?;
     let after = seen(&headers)?.or(cursor.after).unwrap_or(0);
     let events = if cursor.follow.unwrap_or(true) {
-        follow(&office, &to, after)
+        follow(&app_state, &to, after)
     } else {
-        office.shown(&to, office.agent.events(&to.thread, after))
+        app_state.shown(&to, app_state.agent.events(&to.thread, after))
     };
-    Ok(relay::respond(&office, (&to, permit), events, full()))
+    Ok(relay::respond(&app_state, (&to, permit), events, full()))
 }
 
 /// Returns the position up to which a reconnecting browser has seen everything.
@@ -189,14 +189,14 @@ fn streams(headers: &HeaderMap) -> ApiResult<bool> {
 /// Begins a run, and answers 202 as soon as it is stored, 200 with what is told if nothing begins, or with all its events as a stream if the client accepts
 /// one.
 async fn run(
-    office: &Arc<AppState>,
+    app_state: &Arc<AppState>,
     to: &Address,
     headers: &HeaderMap,
     wish: RunRequest,
 ) -> ApiResult {
-    let permit = streams(headers)?.then(|| office.reader(&to.caller));
+    let permit = streams(headers)?.then(|| app_state.reader(&to.caller));
     let permit: Option<LoadPermit> = permit.transpose()?;
-    let running = office.begin(to, wish).await?;
+    let running = app_state.begin(to, wish).await?;
     let Some(permit) = permit else {
         let (thread, run) = (to.name.as_str(), running.run);
         let mut response = if running.end.is_some() {
@@ -210,7 +210,12 @@ async fn run(
         relay::name(&mut response, to);
         return Ok(response);
     };
-    Ok(relay::respond(office, (to, permit), running.events, full()))
+    Ok(relay::respond(
+        app_state,
+        (to, permit),
+        running.events,
+        full(),
+    ))
 }
 
 /// Returns the end of a run that was at rest before: `{output}`, or `{waiting}` with the ids of the

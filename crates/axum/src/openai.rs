@@ -36,12 +36,12 @@ const OWN: [&str; 4] = ["card", "conversation_id", "resume", "confirm_action"];
 
 /// `POST /v1/chat/completions`.
 pub(crate) async fn complete(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(request): JsonBody,
 ) -> ApiResult {
-    let (name, model) = model(&office, &caller, incoming::text(&request, "model")?)?;
+    let (name, model) = model(&app_state, &caller, incoming::text(&request, "model")?)?;
     let extra = extension(&request)?;
     let key = incoming::request_key(&headers)?;
     let named = incoming::header(&headers, "x-conversation-id")?;
@@ -50,7 +50,7 @@ pub(crate) async fn complete(
     let known = if is_named {
         None
     } else {
-        repeated::conversation(&office, &caller, &request).await?
+        repeated::conversation(&app_state, &caller, &request).await?
     };
     let begins = named.is_none() && known.is_none();
     let to = match known {
@@ -59,12 +59,12 @@ pub(crate) async fn complete(
     };
     let resume = Resume::openai(&request)?;
     let streamed = request.get("stream") == Some(&Value::Bool(true));
-    let permit = streamed.then(|| office.reader(&caller)).transpose()?;
+    let permit = streamed.then(|| app_state.reader(&caller)).transpose()?;
     let answering = (key.clone(), "openai");
     if resume.answers.is_empty() && resume.after.is_none() {
         must_be_the_persons(&request)?;
     }
-    let running = go_on(&office, &to, resume, answering, || {
+    let running = go_on(&app_state, &to, resume, answering, || {
         let others = incoming::others(&Value::Object(extra.clone()), &OWN);
         let mut said = UserMessage::last_of(&caller, &request, others).model(model);
         said.begins = begins;
@@ -87,7 +87,7 @@ pub(crate) async fn complete(
     if request.pointer("/stream_options/include_usage") == Some(&Value::Bool(true)) {
         encoder = encoder.include_usage();
     }
-    Ok(relay::respond(&office, (&to, permit), events, encoder))
+    Ok(relay::respond(&app_state, (&to, permit), events, encoder))
 }
 
 /// Refuses a conversation that ends with words of somebody else: an answer of the agent, or the
@@ -106,17 +106,17 @@ fn must_be_the_persons(request: &Value) -> ApiResult<()> {
 }
 
 /// `GET /v1/models`: the agent, and the agent with each model that the caller may choose.
-pub(crate) async fn models(State(office): State<Arc<AppState>>, caller: Caller) -> Json<Value> {
+pub(crate) async fn models(State(app_state): State<Arc<AppState>>, caller: Caller) -> Json<Value> {
     let model = |id| json!({ "id": id, "object": "model", "created": 0, "owned_by": "fugato" });
-    let models: Vec<_> = names(&office, &caller).into_iter().map(model).collect();
+    let models: Vec<_> = names(&app_state, &caller).into_iter().map(model).collect();
     Json(json!({ "object": "list", "data": models }))
 }
 
 /// Returns what the field `model` may be: the name of the agent, or it with a slash and the name of
 /// a model.
-fn names(office: &AppState, caller: &Caller) -> Vec<String> {
-    let name = office.agent.name();
-    let models = office.agent.models(caller).into_iter();
+fn names(app_state: &AppState, caller: &Caller) -> Vec<String> {
+    let name = app_state.agent.name();
+    let models = app_state.agent.models(caller).into_iter();
     let models = models.map(|model| format!("{name}/{model}"));
     std::iter::once(name.to_owned()).chain(models).collect()
 }
@@ -124,13 +124,13 @@ fn names(office: &AppState, caller: &Caller) -> Vec<String> {
 /// Returns the name that a request has in its field `model`, and the model that it chooses; without
 /// the field, the agent's own choice is meant.
 fn model(
-    office: &AppState,
+    app_state: &AppState,
     caller: &Caller,
     field: Option<&str>,
 ) -> ApiResult<(String, Option<String>)> {
-    let agent = office.agent.name();
+    let agent = app_state.agent.name();
     let named = field.unwrap_or(agent);
-    let allowed = names(office, caller);
+    let allowed = names(app_state, caller);
     if !allowed.iter().any(|name| name == named) {
         let message = say!(
             "there is no model {named:?}; allowed are {}",
@@ -147,7 +147,7 @@ fn model(
 
 /// Begins or answers a run, or reads it again from the position where the client lost it.
 pub(crate) async fn go_on(
-    office: &Arc<AppState>,
+    app_state: &Arc<AppState>,
     to: &Address,
     resume: Resume,
     (key, door): (Option<String>, &'static str),
@@ -156,20 +156,20 @@ pub(crate) async fn go_on(
     if !resume.answers.is_empty() {
         let answers = resume.answers;
         let answering = AnswerRequest { key, door, answers };
-        return office.begin(to, RunRequest::Resume(answering)).await;
+        return app_state.begin(to, RunRequest::Resume(answering)).await;
     }
     let Some(after) = resume.after else {
-        return office.begin(to, start()).await;
+        return app_state.begin(to, start()).await;
     };
-    office.allows(to, ThreadAccess::Read).await?;
-    let head = office.must_exist(to).await?;
-    let last = office.agent.history(&to.thread, head, 1).await?;
+    app_state.allows(to, ThreadAccess::Read).await?;
+    let head = app_state.must_exist(to).await?;
+    let last = app_state.agent.history(&to.thread, head, 1).await?;
     let run = last
         .first()
         .map_or(fugato_state::RunId(1), |entry| entry.run);
     // The log has the questions, but only a run that is under way sends that it is parked.
-    let parked = match office.agent.standing(&to.thread).await? {
-        ThreadStatus::Waiting(interrupts) if !office.agent.is_live(&to.thread) => Some(Event {
+    let parked = match app_state.agent.standing(&to.thread).await? {
+        ThreadStatus::Waiting(interrupts) if !app_state.agent.is_live(&to.thread) => Some(Event {
             thread: to.thread.clone(),
             run,
             seq: None,
@@ -178,8 +178,8 @@ pub(crate) async fn go_on(
         }),
         _ => None,
     };
-    let events = office.agent.events(&to.thread, after);
-    let events = office.shown(to, events.chain(stream::iter(parked)));
+    let events = app_state.agent.events(&to.thread, after);
+    let events = app_state.shown(to, events.chain(stream::iter(parked)));
     let end = None;
     Ok(AdmittedRun { run, events, end })
 }

@@ -23,12 +23,12 @@ use tokio::{
 use tower_service::Service as _;
 
 use crate::{
-    AccessDenied, Agent, AgentRoutes, Authenticate, Caller,
+    AccessDenied, AgentRoutes, Authenticate, Caller, ServedAgent,
     app_state::AppState,
     error::{ApiError, chain, closing},
     guard::{self, KnownCaller, RECHECK},
     native::no_such_path,
-    serve::{Offices, Opened, private},
+    serve::{OpenAgents, OpenEndpoints, private},
 };
 
 /// The people whom a server knows, and the agent of each.
@@ -44,7 +44,7 @@ use crate::{
 #[async_trait]
 pub trait PersonDirectory: Authenticate + 'static {
     /// The agent of each person.
-    type Agent: Agent;
+    type Agent: ServedAgent;
 
     /// Opens the agent of a person.
     async fn open(&self, account: &str) -> Result<AgentRoutes<Self::Agent>, BoxError>;
@@ -99,17 +99,17 @@ impl<D: PersonDirectory> PersonalRoutes<D> {
 }
 
 impl<D: PersonDirectory> private::Endpoints for PersonalRoutes<D> {
-    fn opened(self) -> Opened {
+    fn opened(self) -> OpenEndpoints {
         let (grace, recovers) = (self.shared.grace, self.shared.recovers);
         let (metrics, lang) = (self.shared.metrics.clone(), self.shared.lang);
-        let (shared, office) = self.shared.open();
-        let (limits, offices) = (office.limits.clone(), Arc::new(Offices::default()));
-        offices.add(office.clone(), recovers);
+        let (shared, app_state) = self.shared.open();
+        let (limits, agents) = (app_state.limits.clone(), Arc::new(OpenAgents::default()));
+        agents.add(app_state.clone(), recovers);
         let people = Arc::new(People {
             directory: self.directory,
-            shared: (shared, office),
+            shared: (shared, app_state),
             metrics,
-            offices: offices.clone(),
+            agents: agents.clone(),
             open: Mutex::default(),
             tasks: Mutex::default(),
             grace,
@@ -121,11 +121,11 @@ impl<D: PersonDirectory> private::Endpoints for PersonalRoutes<D> {
         }
         let app = Router::new().fallback(dispatch::<D>).with_state(people);
         let app = app.layer(from_fn_with_state(lang, guard::spoken));
-        Opened {
+        OpenEndpoints {
             app,
             limits,
             grace,
-            offices,
+            agents,
         }
     }
 }
@@ -144,9 +144,9 @@ struct People<D> {
     directory: Arc<D>,
     shared: (Router, Arc<AppState>),
     metrics: Arc<crate::health::Metrics>,
-    offices: Arc<Offices>,
+    agents: Arc<OpenAgents>,
     open: Mutex<HashMap<String, Arc<OnceCell<PersonAgent>>>>,
-    /// What is done in the background, which ends with this.
+    /// The background tasks, which end with this.
     tasks: Mutex<JoinSet<()>>,
     /// The time limit for the steps of an agent that is closed.
     grace: Duration,
@@ -160,12 +160,12 @@ async fn dispatch<D: PersonDirectory>(
     request: Request,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    let (shared, office) = &people.shared;
+    let (shared, app_state) = &people.shared;
     // An unknown caller gets the page, or is refused there.
     let router = match people.directory.caller(&parts).await {
         Ok(caller) => match caller.account() {
             None => Ok(shared.clone()),
-            Some(_) if office.is_closing() => Err(closing().into_response()),
+            Some(_) if app_state.is_closing() => Err(closing().into_response()),
             Some(account) => people.route(&mut parts, caller, account).await,
         },
         Err(_) => Ok(shared.clone()),
@@ -259,9 +259,9 @@ impl<D: PersonDirectory> People<D> {
         let recovers = agent.recovers;
         let who = Arc::new(DirectoryAuth(self.directory.clone()));
         let agent = agent.known_by(who).counting_in(self.metrics.clone());
-        let (router, office) = agent.open();
-        self.offices.add(office.clone(), recovers);
-        Ok((router, office))
+        let (router, app_state) = agent.open();
+        self.agents.add(app_state.clone(), recovers);
+        Ok((router, app_state))
     }
 
     /// Closes the agents of people who are gone, as long as the server is there.
@@ -272,9 +272,9 @@ impl<D: PersonDirectory> People<D> {
             let Some(people) = people.upgrade() else {
                 return;
             };
-            for office in people.gone() {
-                let (offices, grace) = (people.offices.clone(), people.grace);
-                people.spawn(async move { offices.remove(&office, grace).await });
+            for app_state in people.gone() {
+                let (agents, grace) = (people.agents.clone(), people.grace);
+                people.spawn(async move { agents.remove(&app_state, grace).await });
             }
         }
     }
@@ -284,8 +284,8 @@ impl<D: PersonDirectory> People<D> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut gone = vec![];
         open.retain(|account, cell| match cell.get() {
-            Some((_, office)) if !self.directory.knows(account) => {
-                gone.push(office.clone());
+            Some((_, app_state)) if !self.directory.knows(account) => {
+                gone.push(app_state.clone());
                 false
             }
             _ => true,

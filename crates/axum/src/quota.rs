@@ -11,7 +11,7 @@ use crate::{ApiError, Caller};
 /// - A count that it keeps can outlive the process, which those of the endpoints do not.
 /// - A refusal, such as [`ApiError::too_many`], says what is allowed. It goes to the client.
 #[async_trait]
-pub trait Quota: Send + Sync {
+pub trait CallerQuota: Send + Sync {
     /// Refuses a caller who has used up what they may.
     async fn admit(&self, caller: &Caller) -> Result<(), ApiError>;
 
@@ -22,11 +22,11 @@ pub trait Quota: Send + Sync {
     }
 }
 
-const _: Option<&dyn Quota> = None;
+const _: Option<&dyn CallerQuota> = None;
 
 /// No quota.
 #[async_trait]
-impl Quota for () {
+impl CallerQuota for () {
     async fn admit(&self, _: &Caller) -> Result<(), ApiError> {
         Ok(())
     }

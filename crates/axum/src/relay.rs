@@ -30,7 +30,7 @@ const CONVERSATION: HeaderName = HeaderName::from_static("x-conversation-id");
 
 /// Returns a response that streams the events of a thread to one reader.
 pub(crate) fn respond(
-    office: &AppState,
+    app_state: &AppState,
     (to, permit): (&Address, LoadPermit),
     events: BoxStream<'static, Event>,
     encoder: impl Encoder + 'static,
@@ -42,8 +42,8 @@ pub(crate) fn respond(
         frames: Frames::new(),
         beat: beat(),
         ended: false,
-        metrics: office.metrics.clone(),
-        open: (office.metrics.stream(), permit),
+        metrics: app_state.metrics.clone(),
+        open: (app_state.metrics.stream(), permit),
     };
     let body = Body::from_stream(stream::unfold(relay, Relay::next));
     let mut response = streamed(body, kind);

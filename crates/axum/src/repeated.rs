@@ -35,7 +35,7 @@ const LISTS: usize = 20;
 /// are said. A question may be asked in any conversation, so it is that of the thread only if the client
 /// repeats what was said there, too.
 pub(crate) async fn conversation(
-    office: &AppState,
+    app_state: &AppState,
     caller: &Caller,
     request: &Value,
 ) -> ApiResult<Option<Address>> {
@@ -46,7 +46,7 @@ pub(crate) async fn conversation(
     }
     let shown: Vec<String> = said_by("assistant", messages).collect();
     let words = messages.last().map(incoming::words).unwrap_or_default();
-    let Some(threads) = office.agent.admin() else {
+    let Some(threads) = app_state.agent.admin() else {
         return Ok(None);
     };
     let mut filter = ThreadFilter::default();
@@ -73,10 +73,10 @@ pub(crate) async fn conversation(
     let (mut last, mut meant) = (0, None);
     for thread in waiting.iter().rev() {
         let name = thread.as_str().get(begins..).unwrap_or_default();
-        let Ok(to) = office.find(caller, name, ThreadAccess::Write).await else {
+        let Ok(to) = app_state.find(caller, name, ThreadAccess::Write).await else {
             continue;
         };
-        let ThreadStatus::Waiting(open) = office.agent.standing(&to.thread).await? else {
+        let ThreadStatus::Waiting(open) = app_state.agent.standing(&to.thread).await? else {
             continue;
         };
         let shown = open
@@ -86,7 +86,7 @@ pub(crate) async fn conversation(
         let Some((at, is_card)) = shown.filter(|(at, _)| *at >= last) else {
             continue;
         };
-        if is_card || is_repeated(office, &to, messages).await? {
+        if is_card || is_repeated(app_state, &to, messages).await? {
             meant = (at > last).then_some(to);
             last = at;
         }
@@ -120,11 +120,11 @@ fn place(shown: &[String], words: &str, asked: &Interrupt) -> Option<(usize, boo
 
 /// Returns true if the client repeats all that the person has said in a thread, in the order in which
 /// it was said.
-async fn is_repeated(office: &AppState, to: &Address, messages: &[Value]) -> ApiResult<bool> {
-    let Some(head) = office.agent.log().head(&to.thread).await? else {
+async fn is_repeated(app_state: &AppState, to: &Address, messages: &[Value]) -> ApiResult<bool> {
+    let Some(head) = app_state.agent.log().head(&to.thread).await? else {
         return Ok(false);
     };
-    let items = office.agent.timeline(&to.thread, &head).await?;
+    let items = app_state.agent.timeline(&to.thread, &head).await?;
     let own = items.into_iter().filter_map(|entry| match entry.item {
         TimelineItem::UserText { text } => Some(text),
         _ => None,

@@ -11,7 +11,7 @@ use axum::{
 };
 
 use crate::{
-    Agent, Authenticate, Caller, Limits, Page, Quota, ag_ui, ai_sdk,
+    Authenticate, Caller, CallerQuota, Limits, Page, ServedAgent, ag_ui, ai_sdk,
     app_state::{AppState, Redact},
     body,
     caller::DenyAll,
@@ -30,7 +30,7 @@ pub struct AgentRoutes<A> {
     who: Arc<dyn Authenticate>,
     limits: Limits,
     #[debug(skip)]
-    quota: Arc<dyn Quota>,
+    quota: Arc<dyn CallerQuota>,
     #[debug(skip)]
     redact: Arc<Redact>,
     origins: Vec<String>,
@@ -45,7 +45,7 @@ pub struct AgentRoutes<A> {
     pub(crate) recovers: bool,
 }
 
-impl<A: Agent> AgentRoutes<A> {
+impl<A: ServedAgent> AgentRoutes<A> {
     /// Creates the endpoints of this agent. They refuse every request until
     /// [`authenticate`](Self::authenticate) says who sends it; [`AllowAll`](crate::AllowAll) lets
     /// everyone in who reaches the server.
@@ -81,7 +81,7 @@ impl<A: Agent> AgentRoutes<A> {
         pub fn limits(limits: Limits) { limits = limits }
 
         /// Sets the hook that is asked before a caller uses more.
-        pub fn quota(quota: impl Quota + 'static) { quota = Arc::new(quota) }
+        pub fn quota(quota: impl CallerQuota + 'static) { quota = Arc::new(quota) }
 
         /// Sets what a caller does not get of streams, timelines and errors. By default an
         /// [operator](Caller::is_operator) gets everything, and every other caller
@@ -90,10 +90,10 @@ impl<A: Agent> AgentRoutes<A> {
         /// and the state of a thread.
         ///
         /// ```
-        /// use fugato_axum::{Agent, AgentRoutes, Caller};
+        /// use fugato_axum::{ServedAgent, AgentRoutes, Caller};
         /// use fugato_stream::Redaction;
         ///
-        /// fn with_tool_outputs<A: Agent>(routes: AgentRoutes<A>) -> AgentRoutes<A> {
+        /// fn with_tool_outputs<A: ServedAgent>(routes: AgentRoutes<A>) -> AgentRoutes<A> {
         ///     routes.redact(|caller: &Caller| match caller.is_operator() {
         ///         true => Redaction::none(),
         ///         false => Redaction::internals().tool_outputs(false),
@@ -154,7 +154,7 @@ impl<A: Agent> AgentRoutes<A> {
 
     pub(crate) fn open(self) -> (Router, Arc<AppState>) {
         let home = self.agent.runner().prefix().to_owned();
-        let office = Arc::new(AppState::new(
+        let app_state = Arc::new(AppState::new(
             Box::new(ErasedAgent(Arc::new(self.agent))),
             self.limits,
             self.quota,
@@ -168,7 +168,7 @@ impl<A: Agent> AgentRoutes<A> {
             home,
         });
         // A handler of the program gets a body that is complete and within the limit.
-        let bounded = from_fn_with_state(office.clone(), body::bounded);
+        let bounded = from_fn_with_state(app_state.clone(), body::bounded);
         let beside = self
             .beside
             .layer(DefaultBodyLimit::disable())
@@ -186,13 +186,13 @@ impl<A: Agent> AgentRoutes<A> {
         let mut router = paths
             .method_not_allowed_fallback(native::no_such_method)
             .layer(from_fn_with_state(guard.clone(), guard::called))
-            .with_state(office.clone());
+            .with_state(app_state.clone());
         if let Some(cors) = guard.cors() {
             router = router.layer(cors);
         }
-        let counted = from_fn_with_state(office.metrics.clone(), guard::counted);
+        let counted = from_fn_with_state(app_state.metrics.clone(), guard::counted);
         let router = router.layer(from_fn_with_state(self.lang, guard::spoken));
-        (router.layer(counted), office)
+        (router.layer(counted), app_state)
     }
 }
 

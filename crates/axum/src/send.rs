@@ -7,7 +7,7 @@ use fugato_stream::{QuestionAnswer, ReplyForm, takes_words};
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, BadInput, Caller, MessageIntent, UserMessage,
+    BadInput, Caller, MessageIntent, ServedAgent, UserMessage,
     consent::{self, Consent},
     error::chain,
 };
@@ -57,7 +57,7 @@ impl From<serde_json::Error> for SendError {
 ///
 /// A yes or a no to an approval needs evidence of the card that was shown: its id in
 /// [`UserMessage::card`], or its code among the words.
-pub async fn say<A: Agent>(
+pub async fn say<A: ServedAgent>(
     agent: &A,
     thread: &ThreadId,
     said: UserMessage,
@@ -74,7 +74,7 @@ pub async fn say<A: Agent>(
 }
 
 /// Does the same without the recovery; `key` is the client's own key of the request.
-pub(crate) async fn speak<A: Agent>(
+pub(crate) async fn speak<A: ServedAgent>(
     agent: &A,
     thread: &ThreadId,
     key: Option<String>,
@@ -101,7 +101,7 @@ pub(crate) async fn speak<A: Agent>(
 
 /// Returns the agent's words about a thread in which its graph cannot be run; none for another
 /// error.
-pub(crate) async fn plain_reply<A: Agent>(
+pub(crate) async fn plain_reply<A: ServedAgent>(
     agent: &A,
     said: &UserMessage,
     error: &RunError,
@@ -115,7 +115,7 @@ pub(crate) async fn plain_reply<A: Agent>(
     Some(text)
 }
 
-async fn spoken<A: Agent>(
+async fn spoken<A: ServedAgent>(
     agent: &A,
     thread: &ThreadId,
     key: Option<String>,
@@ -166,7 +166,7 @@ async fn spoken<A: Agent>(
 /// Answers the one open card with the words, if its answer may be words that the agent reads itself:
 /// they change it, and agree to nothing. Returns none for any other card, and for another one than the
 /// words were typed under.
-async fn worded<A: Agent>(
+async fn worded<A: ServedAgent>(
     agent: &A,
     thread: &ThreadId,
     said: &UserMessage,
@@ -214,7 +214,7 @@ async fn unclear<S: State>(
 
 /// Lets words decide an open approval: a yes or a no, with evidence of the card that was shown.
 /// Returns none if the words are for the agent.
-pub async fn decide<A: Agent>(
+pub async fn decide<A: ServedAgent>(
     agent: &A,
     thread: &ThreadId,
     said: &UserMessage,
@@ -226,7 +226,7 @@ pub async fn decide<A: Agent>(
 }
 
 /// Lets words decide an open approval; none if the words are for the agent.
-async fn decided<A: Agent>(
+async fn decided<A: ServedAgent>(
     agent: &A,
     thread: &ThreadId,
     key: Option<&String>,
@@ -275,7 +275,7 @@ async fn decided<A: Agent>(
 }
 
 /// Resumes with the agent's answers. They answer questions, and never an approval.
-async fn heard_as_answer<A: Agent>(
+async fn heard_as_answer<A: ServedAgent>(
     agent: &A,
     thread: &ThreadId,
     said: &UserMessage,
@@ -352,7 +352,7 @@ pub(crate) struct GivenAnswers {
 }
 
 /// Resumes a thread with answers to some of its `open` questions.
-pub(crate) async fn answer<A: Agent>(
+pub(crate) async fn answer<A: ServedAgent>(
     agent: &A,
     thread: &ThreadId,
     caller: &Caller,

@@ -8,7 +8,9 @@ use axum::Router;
 use futures::{FutureExt as _, future::join_all};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::{Agent, AgentRoutes, Limits, app_state::AppState, connection::accept, guard::RECHECK};
+use crate::{
+    AgentRoutes, Limits, ServedAgent, app_state::AppState, connection::accept, guard::RECHECK,
+};
 
 /// The time limit for open connections after everything else has ended.
 const LAST: Duration = Duration::from_secs(5);
@@ -20,57 +22,57 @@ pub trait Endpoints: private::Endpoints {}
 impl<E: private::Endpoints> Endpoints for E {}
 
 pub(crate) mod private {
-    use super::Opened;
+    use super::OpenEndpoints;
 
     pub trait Endpoints {
         /// Opens the endpoints.
         #[doc(hidden)]
-        fn opened(self) -> Opened;
+        fn opened(self) -> OpenEndpoints;
     }
 }
 
 /// Opened endpoints.
 #[derive(derive_more::Debug)]
 #[doc(hidden)]
-#[debug("Opened {{ limits: {limits:?}, grace: {grace:?}, .. }}")]
-pub struct Opened {
+#[debug("OpenEndpoints {{ limits: {limits:?}, grace: {grace:?}, .. }}")]
+pub struct OpenEndpoints {
     pub(crate) app: Router,
     pub(crate) limits: Limits,
     pub(crate) grace: Duration,
-    pub(crate) offices: Arc<Offices>,
+    pub(crate) agents: Arc<OpenAgents>,
 }
 
 /// The agents that a server has opened, and the workers that continue their threads.
 #[derive(Default)]
-pub(crate) struct Offices {
+pub(crate) struct OpenAgents {
     open: Mutex<Vec<Arc<AppState>>>,
     workers: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl Offices {
+impl OpenAgents {
     /// Adds an agent, which begins to work if it continues threads by itself.
-    pub(crate) fn add(&self, office: Arc<AppState>, recovers: bool) {
+    pub(crate) fn add(&self, app_state: Arc<AppState>, recovers: bool) {
         if recovers {
-            let (working, stop) = (office.clone(), office.closes().boxed());
+            let (working, stop) = (app_state.clone(), app_state.closes().boxed());
             let worker = tokio::spawn(async move { working.agent.work(stop).await });
             locked(&self.workers).push(worker);
         }
-        locked(&self.open).push(office);
+        locked(&self.open).push(app_state);
     }
 
     /// Closes one agent, and forgets it. Its open streams get the time in which each of them finds
     /// out whether its caller is still there.
-    pub(crate) async fn remove(&self, office: &Arc<AppState>, grace: Duration) {
-        office.hand_over(grace).await;
+    pub(crate) async fn remove(&self, app_state: &Arc<AppState>, grace: Duration) {
+        app_state.hand_over(grace).await;
         tokio::time::sleep(RECHECK * 2).await;
-        office.end_streams();
-        locked(&self.open).retain(|open| !Arc::ptr_eq(open, office));
+        app_state.end_streams();
+        locked(&self.open).retain(|open| !Arc::ptr_eq(open, app_state));
     }
 
     /// Closes all agents, and returns the number of runs that were given up.
     async fn close(&self, grace: Duration) -> usize {
         let open = locked(&self.open).clone();
-        let left = open.iter().map(|office| office.close(grace));
+        let left = open.iter().map(|app_state| app_state.close(grace));
         join_all(left).await.into_iter().sum()
     }
 
@@ -84,17 +86,17 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<A: Agent> private::Endpoints for AgentRoutes<A> {
-    fn opened(self) -> Opened {
+impl<A: ServedAgent> private::Endpoints for AgentRoutes<A> {
+    fn opened(self) -> OpenEndpoints {
         let (grace, recovers) = (self.grace, self.recovers);
-        let (app, office) = self.open();
-        let (limits, offices) = (office.limits.clone(), Arc::new(Offices::default()));
-        offices.add(office, recovers);
-        Opened {
+        let (app, app_state) = self.open();
+        let (limits, agents) = (app_state.limits.clone(), Arc::new(OpenAgents::default()));
+        agents.add(app_state, recovers);
+        OpenEndpoints {
             app,
             limits,
             grace,
-            offices,
+            agents,
         }
     }
 }
@@ -112,18 +114,18 @@ pub async fn serve(
     routes: impl Endpoints,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<usize> {
-    let Opened {
+    let OpenEndpoints {
         app,
         limits,
         grace,
-        offices,
+        agents,
     } = routes.opened();
     let (closed, mut ended) = tokio::sync::oneshot::channel();
     let closing = {
-        let offices = Arc::clone(&offices);
+        let agents = Arc::clone(&agents);
         async move {
             stop.await;
-            let left = offices.close(grace).await;
+            let left = agents.close(grace).await;
             // The receiver is gone if the server has failed.
             let _ = closed.send(left);
         }
@@ -139,6 +141,6 @@ pub async fn serve(
             left.unwrap_or(0)
         }
     };
-    offices.workers_end().await;
+    agents.workers_end().await;
     Ok(left)
 }

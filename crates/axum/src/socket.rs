@@ -45,7 +45,7 @@ pub(crate) struct Chat {
 
 /// `GET /ws/chat?thread=name`.
 pub(crate) async fn open(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     QueryInput(chat): QueryInput<Chat>,
     caller: Caller,
     Extension(admission): Extension<Admission>,
@@ -55,24 +55,24 @@ pub(crate) async fn open(
         ApiError::new(StatusCode::UPGRADE_REQUIRED, "websocket", error.body_text())
     })?;
     let to = match &chat.thread {
-        Some(name) => office.find(&caller, name, ThreadAccess::Read).await?,
+        Some(name) => app_state.find(&caller, name, ThreadAccess::Read).await?,
         None => Address::fresh(&caller)?,
     };
-    let open = (office.reader(&caller)?, office.metrics.stream());
-    let head = office.agent.log().head(&to.thread).await?;
+    let open = (app_state.reader(&caller)?, app_state.metrics.stream());
+    let head = app_state.agent.log().head(&to.thread).await?;
     let after = head.map_or(0, |head| head.seq);
-    let limit = office.limits.body;
+    let limit = app_state.limits.body;
     let upgrade = upgrade.max_message_size(limit).max_frame_size(limit);
     let lang = Lang::current();
     Ok(upgrade.on_upgrade(move |socket| async move {
         let session = SocketSession {
-            events: follow(&office, &to, after),
+            events: follow(&app_state, &to, after),
             encoder: EnvelopeEncoder::new(now),
             frames: Frames::new(),
             beat: relay::beat(),
             run: None,
             socket,
-            office,
+            app_state,
             to,
             open,
             revoked: Box::pin(admission.revoked()),
@@ -91,7 +91,7 @@ struct SocketSession {
     beat: Interval,
     /// The run of the last event.
     run: Option<RunId>,
-    office: Arc<AppState>,
+    app_state: Arc<AppState>,
     to: Address,
     open: (LoadPermit, OpenStream),
     /// The end of the caller's right to it.
@@ -102,7 +102,7 @@ impl SocketSession {
     async fn go_on(mut self) -> Result<(), axum::Error> {
         let name = json!({ "code": "conversation", "summary": self.to.name });
         self.encoder.message("status", &name, &mut self.frames);
-        let closed = self.office.closed();
+        let closed = self.app_state.closed();
         let mut closed: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(closed);
         loop {
             self.send().await?;
@@ -141,9 +141,9 @@ impl SocketSession {
     /// caller may have begun the conversation.
     async fn show(&mut self, event: Event) -> ApiResult<()> {
         if self.run.replace(event.run) != Some(event.run) {
-            self.office.allows(&self.to, ThreadAccess::Read).await?;
+            self.app_state.allows(&self.to, ThreadAccess::Read).await?;
         }
-        self.office.metrics.events(1);
+        self.app_state.metrics.events(1);
         self.encoder.encode(&event, &mut self.frames);
         Ok(())
     }
@@ -196,7 +196,7 @@ impl SocketSession {
                 self.begin(RunRequest::Resume(answering)).await
             }
             Some("resume") => self.resume(&message),
-            Some("cancel") => self.office.cancel(&self.to, incoming::NO_REASON).await,
+            Some("cancel") => self.app_state.cancel(&self.to, incoming::NO_REASON).await,
             other => Err(ApiError::bad(say!(
                 "{other:?} is no event: user_input, answer, resume, cancel, ping and pong are",
                 "{other:?} 不是事件；可以是 user_input、answer、resume、cancel、ping 和 pong"
@@ -223,7 +223,7 @@ impl SocketSession {
 
     /// Begins a run; its events come over the stream that is open already.
     async fn begin(&mut self, wish: RunRequest) -> ApiResult<()> {
-        self.office.begin(&self.to, wish).await?;
+        self.app_state.begin(&self.to, wish).await?;
         Ok(())
     }
 
@@ -237,7 +237,7 @@ impl SocketSession {
             ))
         })?;
         self.encoder = EnvelopeEncoder::new(now);
-        self.events = follow(&self.office, &self.to, after);
+        self.events = follow(&self.app_state, &self.to, after);
         Ok(())
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Page {
 /// `GET /threads?after=name&limit=n`: the threads that the caller may read, and the name after
 /// which the next page begins.
 pub(crate) async fn list(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     QueryInput(page): QueryInput<Page>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
@@ -56,14 +56,14 @@ pub(crate) async fn list(
     // The page is full of what the caller may read, so that the next one begins after a name which
     // is theirs.
     while threads.len() < limit {
-        let found = admin(&office)?.list(filter.clone()).await?;
+        let found = admin(&app_state)?.list(filter.clone()).await?;
         filter.after = found.last().map(|last| last.thread.clone());
         let is_last = found.len() < limit;
         for summary in found {
             let name = summary.thread.as_str().get(prefix..).unwrap_or_default();
-            let read = office.find(&caller, name, ThreadAccess::Read).await;
+            let read = app_state.find(&caller, name, ThreadAccess::Read).await;
             if read.is_ok() && threads.len() < limit {
-                threads.push(line(&office, &summary, name).await);
+                threads.push(line(&app_state, &summary, name).await);
                 next = (threads.len() == limit).then(|| name.to_owned());
             }
         }
@@ -76,10 +76,10 @@ pub(crate) async fn list(
 
 /// Returns the list entry of a thread. One that cannot be read has no title, so that it can still
 /// be removed.
-async fn line(office: &AppState, summary: &ThreadSummary, name: &str) -> Value {
-    let title = office.agent.title(&summary.thread, summary.head).await;
+async fn line(app_state: &AppState, summary: &ThreadSummary, name: &str) -> Value {
+    let title = app_state.agent.title(&summary.thread, summary.head).await;
     let title = title.inspect_err(|error| tracing::warn!(%error, "thread cannot be read"));
-    let status = status(&summary.status, office.agent.is_live(&summary.thread));
+    let status = status(&summary.status, app_state.agent.is_live(&summary.thread));
     json!({
         "thread": name,
         "head": summary.head,
@@ -102,16 +102,16 @@ fn status(stored: &Status, live: bool) -> &'static str {
 
 /// `GET /threads/{id}`: all data that a page needs to show it, up to the position `head`.
 pub(crate) async fn show(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
-    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
-    let redaction = office.redaction(&caller);
+    let to = app_state.find(&caller, &name, ThreadAccess::Read).await?;
+    let redaction = app_state.redaction(&caller);
     for _ in 0..AGAIN {
-        let Some(seen) = office.agent.look(&to.thread).await? else {
+        let Some(seen) = app_state.agent.look(&to.thread).await? else {
             // It may have stored nothing yet.
-            office.must_exist(&to).await?;
+            app_state.must_exist(&to).await?;
             return Ok(Json(page(
                 &to,
                 shown(ThreadStatus::New, false, redaction),
@@ -120,9 +120,9 @@ pub(crate) async fn show(
                 &[],
             )));
         };
-        let live = office.agent.is_live(&to.thread);
+        let live = app_state.agent.is_live(&to.thread);
         let stands = shown(seen.standing, live, redaction);
-        let Some(now) = office.agent.log().head(&to.thread).await? else {
+        let Some(now) = app_state.agent.log().head(&to.thread).await? else {
             continue;
         };
         // What happens meanwhile would be in one of the two, and not in the other.
@@ -133,7 +133,7 @@ pub(crate) async fn show(
             seq: seen.head,
             ..now
         };
-        let items = office.agent.timeline(&to.thread, &head).await?;
+        let items = app_state.agent.timeline(&to.thread, &head).await?;
         let items = redacted(items, redaction);
         return Ok(Json(page(
             &to,
@@ -171,13 +171,13 @@ pub(crate) struct ListSince {
 /// `GET /threads/{id}/timeline?after=seq`: the items of the conversation, up to the position
 /// `head`.
 pub(crate) async fn timeline(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     QueryInput(since): QueryInput<ListSince>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
-    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
-    let Timeline { head, mut items } = told(&office, &to).await?;
+    let to = app_state.find(&caller, &name, ThreadAccess::Read).await?;
+    let Timeline { head, mut items } = told(&app_state, &to).await?;
     items.retain(|told| told.seq > since.after.unwrap_or(0));
     Ok(Json(
         json!({ "thread": to.name, "head": head, "timeline": items }),
@@ -190,15 +190,15 @@ struct Timeline {
     items: Vec<TimelineEntry>,
 }
 
-async fn told(office: &AppState, to: &Address) -> ApiResult<Timeline> {
-    let Some(head) = office.agent.log().head(&to.thread).await? else {
+async fn told(app_state: &AppState, to: &Address) -> ApiResult<Timeline> {
+    let Some(head) = app_state.agent.log().head(&to.thread).await? else {
         // The run may have stored nothing yet.
-        let head = office.must_exist(to).await?;
+        let head = app_state.must_exist(to).await?;
         let items = vec![];
         return Ok(Timeline { head, items });
     };
-    let items = office.agent.timeline(&to.thread, &head).await?;
-    let items = redacted(items, office.redaction(&to.caller));
+    let items = app_state.agent.timeline(&to.thread, &head).await?;
+    let items = redacted(items, app_state.redaction(&to.caller));
     let head = head.seq;
     Ok(Timeline { head, items })
 }
@@ -236,29 +236,29 @@ fn shown(standing: ThreadStatus, live: bool, redaction: Redaction) -> Value {
 
 /// `DELETE /threads/{id}`.
 pub(crate) async fn remove(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
 ) -> ApiResult {
-    let to = office.find(&caller, &name, ThreadAccess::Write).await?;
-    office.must_exist(&to).await?;
-    if office.is_under_way(&to) || office.agent.is_live(&to.thread) {
+    let to = app_state.find(&caller, &name, ThreadAccess::Write).await?;
+    app_state.must_exist(&to).await?;
+    if app_state.is_under_way(&to) || app_state.agent.is_live(&to.thread) {
         let message = say!("a run is under way: cancel it first", "正在运行：请先取消");
         return Err(ApiError::new(StatusCode::CONFLICT, "busy", message));
     }
-    admin(&office)?.remove(&to.thread).await?;
+    admin(&app_state)?.remove(&to.thread).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// `POST /threads/{id}/fork` with `{at, thread?}`.
 pub(crate) async fn fork(
-    State(office): State<Arc<AppState>>,
+    State(app_state): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     JsonBody(request): JsonBody,
 ) -> ApiResult<Response> {
-    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
-    office.must_exist(&to).await?;
+    let to = app_state.find(&caller, &name, ThreadAccess::Read).await?;
+    app_state.must_exist(&to).await?;
     let at = request.get("at").and_then(Value::as_u64);
     let at: Seq = at.ok_or_else(|| {
         ApiError::bad(say!(
@@ -270,16 +270,16 @@ pub(crate) async fn fork(
         Some(name) => Address::new(&caller, name)?,
         None => Address::fresh(&caller)?,
     };
-    office.allows_new(&new).await?;
-    if office.agent.log().head(&new.thread).await?.is_some() {
+    app_state.allows_new(&new).await?;
+    if app_state.agent.log().head(&new.thread).await?.is_some() {
         return Err(ApiError::exists(new.name.as_str()));
     }
-    office.agent.fork(&to.thread, at, &new.thread).await?;
+    app_state.agent.fork(&to.thread, at, &new.thread).await?;
     Ok((StatusCode::CREATED, Json(json!({ "thread": new.name }))).into_response())
 }
 
-fn admin(office: &AppState) -> ApiResult<&dyn ThreadAdmin> {
-    office.agent.admin().ok_or_else(|| {
+fn admin(app_state: &AppState) -> ApiResult<&dyn ThreadAdmin> {
+    app_state.agent.admin().ok_or_else(|| {
         let message = say!(
             "the store of this server neither lists nor removes threads",
             "这台服务器的存储不能列出或删除线程"

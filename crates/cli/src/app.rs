@@ -2,7 +2,7 @@ mod stores;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
-use fugato_axum::{Agent as _, Caller, Page};
+use fugato_axum::{Caller, Page, ServedAgent as _};
 use fugato_graph::BoxError;
 use fugato_state::{ThreadId, say};
 use fugato_store::{ThreadLog, absence};
@@ -35,13 +35,13 @@ pub struct App {
     page: Page,
     also: String,
     tools: Arc<[ToolWords]>,
-    belongings: Belongings,
+    belongings: ResourcesOf,
     /// Copies of databases that are read, removed with the program.
     copies: Copies,
 }
 
 /// A function that returns what belongs to the threads of the person whom the flags name.
-type Belongings = Arc<dyn Fn(&Flags) -> Arc<dyn ThreadResources> + Send + Sync>;
+type ResourcesOf = Arc<dyn Fn(&Flags) -> Arc<dyn ThreadResources> + Send + Sync>;
 
 /// The longest time that work which cannot be stopped, such as looking up the name of a server,
 /// holds back the end of an interrupted program.
@@ -329,7 +329,7 @@ impl App {
         relocate::relocate((&from, source), (to, &folder), threads, terminal).await
     }
 
-    async fn say<A: fugato_axum::Agent>(
+    async fn say<A: fugato_axum::ServedAgent>(
         &self,
         agent: &A,
         thread: ThreadId,
@@ -353,11 +353,11 @@ impl App {
 
     /// Removes the finished threads of an agent whose time is over, as `--keep-finished` says, with
     /// all that belongs to them.
-    pub async fn retire<A: fugato_axum::Agent>(&self, agent: &A) -> Result<(), BoxError> {
+    pub async fn retire<A: fugato_axum::ServedAgent>(&self, agent: &A) -> Result<(), BoxError> {
         retire(agent.runner()).await
     }
 
-    async fn look<A: fugato_axum::Agent>(
+    async fn look<A: fugato_axum::ServedAgent>(
         &self,
         command: CliCommand,
         archive: &Archive<'_, A>,
@@ -420,7 +420,7 @@ impl App {
     }
 
     /// Sets the language, and returns it: the flag's, that which `words` show, or that of the thread.
-    async fn speak_as_before<A: fugato_axum::Agent>(
+    async fn speak_as_before<A: fugato_axum::ServedAgent>(
         &self,
         agent: &A,
         words: &str,

@@ -1,7 +1,7 @@
 //! Read-only access to a thread.
 use std::ops::RangeInclusive;
 
-use fugato_axum::Agent;
+use fugato_axum::ServedAgent;
 use fugato_graph::{BoxError, Runner};
 use fugato_state::{Seq, State as _, ThreadId, say};
 use fugato_store::{ThreadFilter, ThreadStore};
@@ -17,7 +17,7 @@ pub(crate) struct Archive<'a, A> {
     pub(crate) thread: ThreadId,
 }
 
-impl<A: Agent> Archive<'_, A> {
+impl<A: ServedAgent> Archive<'_, A> {
     pub(crate) fn runner(&self) -> &Runner<A::State> {
         self.agent.runner()
     }

@@ -34,7 +34,7 @@ pub(crate) struct Backup {
 
 /// A finished copy.
 #[derive(Debug, Default)]
-struct Copied {
+struct BackupSummary {
     files: u64,
     bytes: u64,
 }
@@ -116,7 +116,7 @@ impl Backup {
     /// Writes the copy, with progress.
     pub(crate) async fn write(self, terminal: &mut Terminal) -> Result<(), BoxError> {
         let part = Part::new(&self.part)?;
-        let mut copied = Copied::default();
+        let mut copied = BackupSummary::default();
         // The log comes first: what the rest knows in addition is written again under the same keys
         // when a run goes on, while what the log had in addition would be lost.
         if let Some(log) = &self.log {
@@ -143,7 +143,7 @@ impl Backup {
         self.copy_folder(&self.folder, &self.part, &mut copied, terminal)
             .await?;
         self.put(part)?;
-        let Copied { files, bytes } = copied;
+        let BackupSummary { files, bytes } = copied;
         let (to, kib) = (self.to.display(), bytes.div_ceil(1024));
         let text = terminal.lang.pick(
             format!("written: {to} ({files} files, {kib} KiB); work in it with --dir '{to}'"),
@@ -158,7 +158,7 @@ impl Backup {
         &self,
         from: &Path,
         to: &Path,
-        copied: &mut Copied,
+        copied: &mut BackupSummary,
         terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
         let unreadable = || say!("cannot read {}", "无法读取 {}", from.display());
@@ -237,7 +237,7 @@ impl Backup {
     }
 }
 
-impl Copied {
+impl BackupSummary {
     fn add(&mut self, bytes: u64) {
         self.files += 1;
         self.bytes += bytes;

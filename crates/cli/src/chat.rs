@@ -1,14 +1,14 @@
 //! Conversation in the terminal.
 use std::sync::Arc;
 
-use fugato_axum::Agent;
+use fugato_axum::ServedAgent;
 use fugato_graph::{BoxError, RunResult, ThreadStatus};
 use fugato_state::Interrupt;
 use serde_json::Map;
 
 use crate::{ChatSession, CliError, Terminal, follow::insist, reply};
 
-impl<A: Agent> ChatSession<'_, A> {
+impl<A: ServedAgent> ChatSession<'_, A> {
     /// Talks until the person enters an empty line or ends the input.
     pub async fn chat(&self, terminal: &mut Terminal) -> Result<(), BoxError> {
         let hello = terminal.lang.pick(

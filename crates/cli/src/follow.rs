@@ -79,11 +79,11 @@ pub(crate) async fn insist<S: State>(
     terminal: &mut Terminal,
     mut start: impl AsyncFnMut() -> Result<Run<S>, BoxError>,
 ) -> Result<RunResult<S>, BoxError> {
-    let mut patience = LeaseWait::default();
+    let mut lease_wait = LeaseWait::default();
     loop {
         match follow(terminal, start().await?).await {
             Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => {
-                if !patience.wait(&error, terminal).await {
+                if !lease_wait.wait(&error, terminal).await {
                     return Err(error.into());
                 }
             }

@@ -1,5 +1,5 @@
 //! Inspection of the log: history, states, open cards and forks.
-use fugato_axum::Agent;
+use fugato_axum::ServedAgent;
 use fugato_graph::{BoxError, Fact, Graph, HistoryEntry};
 use fugato_state::{State, ThreadId, say};
 use futures::TryStreamExt as _;
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use crate::{
     CliError, Format, Terminal, archive::Archive, difference::differences,
-    error::ErrorContext as _, story::Story,
+    error::ErrorContext as _, story::TranscriptReader,
 };
 
 /// Lists the records of a thread: those that a person reads, or all.
-pub(crate) async fn history<A: Agent>(
+pub(crate) async fn history<A: ServedAgent>(
     archive: &Archive<'_, A>,
     full: bool,
     terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     let tools = terminal.tools.clone();
-    let mut story = Story::new(archive.agent, terminal.lang, &tools);
+    let mut story = TranscriptReader::new(archive.agent, terminal.lang, &tools);
     let mut records = archive.runner().records(&archive.thread);
     while let Some(entry) = records.try_next().await? {
         if full {
@@ -91,7 +91,7 @@ fn what(entry: &HistoryEntry) -> String {
 }
 
 /// Shows what a line of the history changed, or the whole state after it.
-pub(crate) async fn show<A: Agent>(
+pub(crate) async fn show<A: ServedAgent>(
     archive: &Archive<'_, A>,
     seq: u64,
     full: bool,
@@ -124,7 +124,7 @@ pub(crate) async fn show<A: Agent>(
         seq => serde_json::to_value(&*state(seq - 1).await?)?,
     };
     let tools = terminal.tools.clone();
-    let told = Story::new(archive.agent, terminal.lang, &tools).lines(entry);
+    let told = TranscriptReader::new(archive.agent, terminal.lang, &tools).lines(entry);
     if told.is_empty() {
         terminal.line(line(entry)?);
     }
@@ -149,7 +149,7 @@ pub(crate) async fn show<A: Agent>(
 }
 
 /// Shows the open cards in full.
-pub(crate) async fn cards<A: Agent>(
+pub(crate) async fn cards<A: ServedAgent>(
     archive: &Archive<'_, A>,
     terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
@@ -164,7 +164,7 @@ pub(crate) async fn cards<A: Agent>(
     Ok(())
 }
 
-pub(crate) async fn fork<A: Agent>(
+pub(crate) async fn fork<A: ServedAgent>(
     archive: &Archive<'_, A>,
     seq: u64,
     new: &ThreadId,

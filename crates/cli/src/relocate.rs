@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 use fugato_graph::{BoxError, Compatibility, Runner};
 use fugato_state::{State, ThreadId, say};
 use fugato_store::{
-    Moved, Route, StoreError, StoreErrorKind, ThreadAdminExt as _, ThreadFilter, ThreadStore,
+    MoveReport, Route, StoreError, StoreErrorKind, ThreadAdminExt as _, ThreadFilter, ThreadStore,
     busy_text, is_away, is_move, move_thread,
 };
 use futures::TryStreamExt as _;
@@ -76,7 +76,7 @@ async fn moved(
     (source, target): (&Store, &Store),
     route: &Route,
     terminal: &mut Terminal,
-) -> Result<Moved, StoreError> {
+) -> Result<MoveReport, StoreError> {
     let mut is_told = false;
     loop {
         let done = move_thread(thread, &*source.log, &*target.log, route).await;

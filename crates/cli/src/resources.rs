@@ -53,7 +53,7 @@ impl ThreadResources for () {
     }
 }
 
-/// Belongings that are one folder for each thread, in a common folder that holds nothing else: a
+/// Resources that are one folder for each thread, in a common folder that holds nothing else: a
 /// thread can have any name, also that of a folder of the program.
 #[derive(Debug, Clone)]
 pub struct Folders {

@@ -4,8 +4,8 @@ use std::{net::SocketAddr, path::PathBuf, sync::Mutex};
 use async_trait::async_trait;
 use axum::http::HeaderName;
 use fugato_axum::{
-    AccessDenied, Agent, AgentRoutes, AllowAll, Authenticate, Caller, Endpoints, Limits, Page,
-    Parts, PersonalRoutes,
+    AccessDenied, AgentRoutes, AllowAll, Authenticate, Caller, Endpoints, Limits, Page, Parts,
+    PersonalRoutes, ServedAgent,
 };
 use fugato_graph::BoxError;
 use fugato_state::say;
@@ -103,7 +103,7 @@ impl ServeOptions {
 
     /// Serves until the process gets a signal to end: one agent, or one for each person as soon as
     /// there are people.
-    pub(crate) async fn serve<A: Agent>(
+    pub(crate) async fn serve<A: ServedAgent>(
         self,
         open: impl AsyncFn(Option<&str>) -> Result<(WithRoutes<A>, Option<PersonUsage>), BoxError>,
         page: Page,
@@ -180,7 +180,7 @@ async fn run(
 }
 
 /// Opens agents, one after the other, as long as the server runs.
-async fn open_each<A: Agent>(
+async fn open_each<A: ServedAgent>(
     mut asked: Receiver<OpenRequest<A>>,
     open: impl AsyncFn(&str) -> Result<AgentRoutes<A>, BoxError>,
 ) -> Result<(), BoxError> {

@@ -1,16 +1,16 @@
 use axum::Router;
-use fugato_axum::Agent;
+use fugato_axum::ServedAgent;
 
 /// The wiring of a program: an agent, or an agent with paths of its own [beside](WithRoutes) it.
 pub trait IntoService {
     /// The agent.
-    type Agent: Agent;
+    type Agent: ServedAgent;
 
     /// Returns the agent, and the paths that are served with it.
     fn parts(self) -> (Self::Agent, Router);
 }
 
-impl<A: Agent> IntoService for A {
+impl<A: ServedAgent> IntoService for A {
     type Agent = A;
 
     fn parts(self) -> (A, Router) {
@@ -22,20 +22,20 @@ impl<A: Agent> IntoService for A {
 /// [`AgentRoutes::beside`](fugato_axum::AgentRoutes::beside).
 #[derive(derive_more::Debug)]
 #[debug("WithRoutes {{ agent: {:?}, .. }}", self.agent.name())]
-#[debug(bound(A: Agent))]
+#[debug(bound(A: ServedAgent))]
 pub struct WithRoutes<A> {
     agent: A,
     paths: Router,
 }
 
-impl<A: Agent> WithRoutes<A> {
+impl<A: ServedAgent> WithRoutes<A> {
     /// Adds these paths to this agent.
     pub fn new(agent: A, paths: Router) -> Self {
         Self { agent, paths }
     }
 }
 
-impl<A: Agent> IntoService for WithRoutes<A> {
+impl<A: ServedAgent> IntoService for WithRoutes<A> {
     type Agent = A;
 
     fn parts(self) -> (A, Router) {

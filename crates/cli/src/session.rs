@@ -1,7 +1,7 @@
 //! Requests and answers to an agent, from the terminal.
 use std::sync::Arc;
 
-use fugato_axum::{Agent, Caller, MessageIntent, SendOutcome, UserMessage, decide};
+use fugato_axum::{Caller, MessageIntent, SendOutcome, ServedAgent, UserMessage, decide};
 use fugato_graph::{Answers, Attribution, BoxError, Run, RunError, RunResult, ThreadStatus};
 use fugato_state::{Interrupt, InterruptId, Lang, ThreadId, say};
 use fugato_stream::{QuestionAnswer, ReplyForm};
@@ -35,7 +35,7 @@ enum ThreadRest<S> {
     Ended(Option<Arc<S>>),
 }
 
-impl<'a, A: Agent> ChatSession<'a, A> {
+impl<'a, A: ServedAgent> ChatSession<'a, A> {
     /// Creates a session in this thread. `again` is the command line that goes on with it, and is
     /// shown where the thread waits.
     pub fn new(agent: &'a A, thread: ThreadId, again: impl Into<String>) -> Self {
@@ -61,13 +61,14 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         mut say: SayArgs,
         terminal: &mut Terminal,
     ) -> Result<Option<Arc<A::State>>, BoxError> {
-        let mut patience = LeaseWait::default();
+        let mut lease_wait = LeaseWait::default();
         let state = loop {
             match self.work(&mut say, terminal).await {
                 Ok(ThreadRest::Parked) => return Ok(None),
                 Ok(ThreadRest::Ended(state)) => break state,
                 Err(error) => match error.downcast::<RunError>() {
-                    Ok(error) if is_overtaken(&error) && patience.wait(&error, terminal).await => {}
+                    Ok(error)
+                        if is_overtaken(&error) && lease_wait.wait(&error, terminal).await => {}
                     Ok(error) => return Err(error),
                     Err(error) => return Err(error),
                 },
@@ -461,7 +462,7 @@ mod tests {
     struct Counter(Runner<Count>);
 
     #[async_trait::async_trait]
-    impl Agent for Counter {
+    impl ServedAgent for Counter {
         type State = Count;
 
         fn name(&self) -> &'static str {

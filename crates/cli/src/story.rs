@@ -1,5 +1,5 @@
 //! The records of a thread as a person reads them: words, questions, answers, and what was done.
-use fugato_axum::{Agent, TimelineItem};
+use fugato_axum::{ServedAgent, TimelineItem};
 use fugato_graph::{Fact, HistoryEntry};
 use fugato_state::{Interrupt, State};
 use fugato_stream::{CardText, EventKind, ToolStatus};
@@ -15,7 +15,7 @@ use crate::{
 const LINES: usize = 12;
 
 /// The reader of the records of a thread, in their order.
-pub(crate) struct Story<'a, A> {
+pub(crate) struct TranscriptReader<'a, A> {
     agent: &'a A,
     lang: Lang,
     tools: &'a [ToolWords],
@@ -25,7 +25,7 @@ pub(crate) struct Story<'a, A> {
     words: Vec<String>,
 }
 
-impl<'a, A: Agent> Story<'a, A> {
+impl<'a, A: ServedAgent> TranscriptReader<'a, A> {
     pub(crate) fn new(agent: &'a A, lang: Lang, tools: &'a [ToolWords]) -> Self {
         Self {
             agent,

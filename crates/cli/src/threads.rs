@@ -1,7 +1,7 @@
 //! The stored threads: list, export and removal.
 use std::path::Path;
 
-use fugato_axum::Agent;
+use fugato_axum::ServedAgent;
 use fugato_graph::{BoxError, ThreadStatus};
 use fugato_state::{Lang, ThreadId, say};
 use fugato_store::{ThreadAdminExt as _, ThreadFilter, ThreadStore, ThreadSummary, absence};
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Lists threads, each with its status and title.
-pub(crate) async fn list<A: Agent>(
+pub(crate) async fn list<A: ServedAgent>(
     agent: &A,
     store: &dyn ThreadStore,
     terminal: &mut Terminal,
@@ -46,7 +46,7 @@ fn stands(standing: &ThreadStatus, lang: Lang) -> &'static str {
 }
 
 /// Writes everything of a thread into a folder: the log line by line, and its belongings.
-pub(crate) async fn export<A: Agent>(
+pub(crate) async fn export<A: ServedAgent>(
     archive: &Archive<'_, A>,
     belongings: &dyn ThreadResources,
     folder: &Path,
@@ -78,7 +78,7 @@ fn is_used(folder: &Path) -> bool {
 }
 
 /// Returns the log, one record a line, the oldest first.
-async fn log_lines<A: Agent>(archive: &Archive<'_, A>) -> Result<String, BoxError> {
+async fn log_lines<A: ServedAgent>(archive: &Archive<'_, A>) -> Result<String, BoxError> {
     let mut lines = String::new();
     let mut records = archive.runner().records(&archive.thread);
     while let Some(entry) = records.try_next().await? {

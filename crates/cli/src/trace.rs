@@ -2,13 +2,13 @@
 use std::time::Duration;
 
 use fugato_agent::trace::model_calls;
-use fugato_axum::Agent;
+use fugato_axum::ServedAgent;
 use fugato_graph::{AttemptStatus, BoxError, RunStatus, RunTrace, TaskTrace};
 use jiff::Timestamp;
 
 use crate::{Lang, Terminal, archive::Archive, terminal::half};
 
-pub(crate) async fn trace<A: Agent>(
+pub(crate) async fn trace<A: ServedAgent>(
     archive: &Archive<'_, A>,
     full: bool,
     terminal: &mut Terminal,

@@ -55,16 +55,16 @@ struct Slot {
     /// Lets the changes of this process follow each other, so that a renewal and an append of one
     /// owner do not collide. The create decides also without it.
     turn: AsyncMutex<()>,
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<ChainEnd>>,
 }
 
 impl Slot {
-    fn known(&self) -> MutexGuard<'_, Option<Known>> {
+    fn known(&self) -> MutexGuard<'_, Option<ChainEnd>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers an end, unless a later one is known.
-    fn learn(&self, known: Known) {
+    fn remember(&self, known: ChainEnd) {
         let mut last = self.known();
         if last.as_ref().is_none_or(|last| last.at <= known.at) {
             *last = Some(known);
@@ -83,7 +83,7 @@ impl Slot {
 
 /// The end of a chain.
 #[derive(Clone)]
-pub(crate) struct Known {
+pub(crate) struct ChainEnd {
     /// The last object; none if there never was one.
     pub(crate) at: Option<Position>,
     pub(crate) thread: Option<ThreadId>,
@@ -99,7 +99,7 @@ struct Moment {
     steady: Instant,
 }
 
-impl Known {
+impl ChainEnd {
     /// Returns the position of the next object.
     fn next(&self) -> Position {
         match self.at {
@@ -161,11 +161,11 @@ impl Chain {
     }
 
     /// Returns the end of a thread's chain, as the store has it now.
-    pub(crate) async fn look(&self, key: &ThreadKey) -> Result<Known, Fault> {
+    pub(crate) async fn look(&self, key: &ThreadKey) -> Result<ChainEnd, Fault> {
         let slot = self.slot(key);
         let last = slot.known().clone();
         let known = self.refresh(key, last).await?;
-        slot.learn(known.clone());
+        slot.remember(known.clone());
         Ok(known)
     }
 
@@ -206,11 +206,11 @@ impl Chain {
                     continue;
                 }
                 Ok(Verdict::Keep(answer)) => {
-                    slot.learn(known);
+                    slot.remember(known);
                     return Ok(answer);
                 }
                 Err(kind) => {
-                    slot.learn(known);
+                    slot.remember(known);
                     return Err(kind.into());
                 }
             };
@@ -228,7 +228,7 @@ impl Chain {
             if self.write(key, &known, next, &object).await? {
                 let (thread, state) = (Some(object.thread), object.state);
                 let old = known.state.marker.filter(|old| state.marker != Some(*old));
-                slot.learn(Known {
+                slot.remember(ChainEnd {
                     at: Some(next),
                     thread,
                     state,
@@ -248,7 +248,7 @@ impl Chain {
     async fn write(
         &self,
         key: &ThreadKey,
-        known: &Known,
+        known: &ChainEnd,
         next: Position,
         object: &Object,
     ) -> Result<bool, Fault> {
@@ -300,14 +300,14 @@ impl Chain {
 
     /// Returns true if objects that were created after a known end may have been deleted by now.
     /// Without a zombie age that is so at once, and no care helps.
-    fn is_outdated(&self, known: &Known) -> bool {
+    fn is_outdated(&self, known: &ChainEnd) -> bool {
         let most = self.options.trusted_age();
         !most.is_zero() && known.age(self.now()) >= most
     }
 
     /// Returns the present end of a chain. Without a gap after an object that is known, the end is
     /// where nothing follows; objects that young are never deleted.
-    async fn refresh(&self, key: &ThreadKey, known: Option<Known>) -> Result<Known, Fault> {
+    async fn refresh(&self, key: &ThreadKey, known: Option<ChainEnd>) -> Result<ChainEnd, Fault> {
         let most = self.options.trusted_age();
         let mut known = known.filter(|it| it.at.is_some() && it.age(self.now()) < most);
         for _ in 0..TRIES {
@@ -324,14 +324,14 @@ impl Chain {
 
     /// Follows a chain from an object to its end. Returns none if that took so long that objects may
     /// have been deleted meanwhile.
-    async fn walk(&self, key: &ThreadKey, mut known: Known) -> Result<Option<Known>, Fault> {
+    async fn walk(&self, key: &ThreadKey, mut known: ChainEnd) -> Result<Option<ChainEnd>, Fault> {
         let mut at = known.next();
         let mut is_blank = false;
         loop {
             let since = self.moment();
             match self.get(&key.object(at)).await? {
                 FoundObject::Whole(object) => {
-                    known = Known {
+                    known = ChainEnd {
                         at: Some(at),
                         thread: Some(object.thread),
                         state: object.state,
@@ -351,10 +351,10 @@ impl Chain {
     }
 
     /// Finds an object near the end of a chain by a listing, which may lag behind and has no order.
-    async fn find(&self, key: &ThreadKey) -> Result<Known, Fault> {
+    async fn find(&self, key: &ThreadKey) -> Result<ChainEnd, Fault> {
         for tries in 0..TRIES {
             let since = self.moment();
-            let mut near = Known {
+            let mut near = ChainEnd {
                 at: None,
                 thread: None,
                 state: State::default(),
@@ -435,7 +435,7 @@ mod tests {
             owner: "owner".into(),
             until: 60_000,
         };
-        let known = |steady| Known {
+        let known = |steady| ChainEnd {
             at: Some(Position::FIRST),
             thread: None,
             state: State {

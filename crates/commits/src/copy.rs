@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CommitLog,
-    chain::{Known, Turn, random},
+    chain::{ChainEnd, Turn, random},
     error::Fault,
     layout::{Position, ThreadKey},
     state::{Decision, Holder, State, Verdict, write, write_with},
@@ -247,7 +247,7 @@ impl CommitLog {
     }
 
     /// Returns the end of a copy.
-    pub(crate) async fn copied(&self, thread: &ThreadId) -> Result<Known, Fault> {
+    pub(crate) async fn copied(&self, thread: &ThreadId) -> Result<ChainEnd, Fault> {
         self.chain.look(&ThreadKey::of(thread)).await
     }
 }

@@ -22,5 +22,5 @@ pub use log::CommitLog;
 /// The crate of the stores that [`CommitLog::open`] takes.
 pub use object_store;
 pub use options::CommitLogOptions;
-pub use restore::{RestorePoint, Restored};
-pub use ship::Shipped;
+pub use restore::{RestorePoint, RestoreReport};
+pub use ship::ShippingLog;

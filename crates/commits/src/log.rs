@@ -9,7 +9,7 @@ use fugato_store::{
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::{
-    chain::{Chain, FoundObject, Known},
+    chain::{Chain, ChainEnd, FoundObject},
     error::Fault,
     layout::{Position, ThreadKey},
     object::Object,
@@ -38,7 +38,7 @@ impl CommitLog {
     async fn read_after(
         &self,
         key: &ThreadKey,
-        known: &Known,
+        known: &ChainEnd,
         from: Seq,
         limit: usize,
     ) -> Result<Option<Vec<(Seq, Record)>>, Fault> {
@@ -76,7 +76,7 @@ impl CommitLog {
     pub(crate) async fn seek(
         &self,
         key: &ThreadKey,
-        known: &Known,
+        known: &ChainEnd,
         seq: Seq,
     ) -> Result<Option<u64>, Fault> {
         let Some(at) = known.at else { return Ok(None) };

@@ -7,7 +7,7 @@ use fugato_store::{
 
 use crate::{
     CommitLog, Home,
-    chain::{Known, Turn},
+    chain::{ChainEnd, Turn},
     copy::{CopyOf, ParcelEnd},
     error::Fault,
     layout::{Position, ThreadKey},
@@ -43,7 +43,7 @@ pub enum RestorePoint {
 /// A thread that was restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Restored {
+pub struct RestoreReport {
     /// The position at which it goes on.
     pub head: Seq,
     /// The positions after it, which the copy keeps; 0 if it goes on at the end. Otherwise the new
@@ -104,7 +104,7 @@ impl CommitLog {
         to: &L,
         home: Home,
         point: RestorePoint,
-    ) -> Result<Restored, StoreError> {
+    ) -> Result<RestoreReport, StoreError> {
         let failed = Fault::of("restore", thread);
         let known = self.copied(thread).await.map_err(&failed)?;
         if known.state.copy.is_none() {
@@ -150,7 +150,7 @@ impl CommitLog {
             self.write(&work, from, fence).await?;
             work.release(fence).await?;
         }
-        Ok(Restored {
+        Ok(RestoreReport {
             head,
             left_behind: known.state.head.saturating_sub(head),
         })
@@ -160,7 +160,7 @@ impl CommitLog {
     async fn commit_at(
         &self,
         thread: &ThreadId,
-        known: &Known,
+        known: &ChainEnd,
         point: RestorePoint,
     ) -> Result<(Seq, ParcelEnd), Fault> {
         let key = ThreadKey::of(thread);

@@ -39,8 +39,8 @@ const REMEMBERED: usize = 10_000;
 /// Signals and separate snapshots are not shipped: a signal that nobody received yet is lost with
 /// the store, and a snapshot costs the time of folding again.
 #[derive(derive_more::Debug)]
-#[debug("Shipped {{ home: {home}, copy: {copy:?}, .. }}")]
-pub struct Shipped<L> {
+#[debug("ShippingLog {{ home: {home}, copy: {copy:?}, .. }}")]
+pub struct ShippingLog<L> {
     local: L,
     copy: CommitLog,
     home: Home,
@@ -48,7 +48,7 @@ pub struct Shipped<L> {
     in_step: Mutex<HashMap<ThreadId, Seq>>,
 }
 
-impl<L: ThreadStore> Shipped<L> {
+impl<L: ThreadStore> ShippingLog<L> {
     /// Creates a store that ships what is written to `local` into `copy`. The home is that of the
     /// local store: all its processes name the same one, and it goes when the store goes.
     pub fn new(local: L, copy: CommitLog, home: Home) -> Self {
@@ -287,7 +287,7 @@ pub(crate) async fn load(
 }
 
 #[async_trait]
-impl<L: ThreadStore> ThreadLog for Shipped<L> {
+impl<L: ThreadStore> ThreadLog for ShippingLog<L> {
     async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let known = self.in_step().get(thread).copied();
         let before = match known {
@@ -340,7 +340,7 @@ impl<L: ThreadStore> ThreadLog for Shipped<L> {
 }
 
 #[async_trait]
-impl<L: ThreadStore> Snapshots for Shipped<L> {
+impl<L: ThreadStore> Snapshots for ShippingLog<L> {
     async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
         self.local.put(thread, snapshot).await
     }
@@ -355,7 +355,7 @@ impl<L: ThreadStore> Snapshots for Shipped<L> {
 }
 
 #[async_trait]
-impl<L: ThreadStore> ThreadAdmin for Shipped<L> {
+impl<L: ThreadStore> ThreadAdmin for ShippingLog<L> {
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
         self.local.list(filter).await
     }

@@ -15,9 +15,12 @@ use fugato::{
     Message, Report, Runner, ThreadId,
 };
 
-type Mailed = Arc<AtomicU32>;
+type MailCount = Arc<AtomicU32>;
 
-async fn mail(mailed: Mailed, cx: Context<Conversation>) -> Result<ConversationUpdate, BoxError> {
+async fn mail(
+    mailed: MailCount,
+    cx: Context<Conversation>,
+) -> Result<ConversationUpdate, BoxError> {
     let send = |_key| async move {
         let number = mailed.fetch_add(1, Ordering::SeqCst) + 1;
         Ok::<_, BoxError>(format!("letter {number}"))
@@ -33,7 +36,7 @@ async fn mail(mailed: Mailed, cx: Context<Conversation>) -> Result<ConversationU
 
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Report> {
-    let mailed = Mailed::default();
+    let mailed = MailCount::default();
     let graph = Graph::<Conversation>::starting_at("mail")
         .node_with("mail", mailed.clone(), mail)
         .policy("mail", fugato::NodePolicy::default().attempts(2))

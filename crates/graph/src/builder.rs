@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{
     BoxError, Context, Graph, InitialState, IntoNode, IntoOutcome, IntoTargets, IntoUpdates,
     NodePolicy, SubgraphInput,
-    check::{self, BuildIssue, Wiring},
+    check::{self, BuildIssue, Topology},
     graph::{Edge, GraphInner, Join, NodeEntry, NodeWork, Outgoing, Output, PauseNode},
     machine::NodeIx,
     pause::{Expiry, FnPause, OnExpiry},
@@ -366,7 +366,7 @@ impl<S: State> GraphBuilder<S> {
     }
 
     /// Joins nodes and ways. All names have been checked.
-    fn wire(self, wiring: Wiring) -> GraphInner<S> {
+    fn wire(self, wiring: Topology) -> GraphInner<S> {
         let find = |name: &str| wiring.names.find(name).unwrap_or(NodeIx(0));
         let guard = self.guards.into_iter().next();
         let guard = guard.map(|(to, when)| (find(&to), when));
@@ -414,7 +414,7 @@ impl<S: State> GraphBuilder<S> {
             }
         }
         let start = find(&self.start);
-        let Wiring {
+        let Topology {
             mut names, edges, ..
         } = wiring;
         let mut picture = crate::draw::mermaid(&edges, &names, start, |_| false);

@@ -98,7 +98,7 @@ pub enum BuildIssue {
 }
 
 /// A graph whose names were looked up, once each.
-pub(crate) struct Wiring {
+pub(crate) struct Topology {
     /// The names of the nodes, then those that the wiring mentions and that are no node.
     pub(crate) names: Names,
     /// The edges, for pictures and checks, in the order of the ways that declare them. The guard's
@@ -108,7 +108,7 @@ pub(crate) struct Wiring {
     ends: Vec<usize>,
 }
 
-impl Wiring {
+impl Topology {
     /// Returns the edges of each way, in the order of their declaration.
     pub(crate) fn ways(&self) -> impl Iterator<Item = &[Edge]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
@@ -130,7 +130,7 @@ impl Wiring {
 }
 
 /// Returns the wiring of a graph without a problem, or all problems.
-pub(crate) fn check<S: State>(builder: &GraphBuilder<S>) -> Result<Wiring, Vec<BuildIssue>> {
+pub(crate) fn check<S: State>(builder: &GraphBuilder<S>) -> Result<Topology, Vec<BuildIssue>> {
     let mut problems = vec![];
     let names = check_names(builder, &mut problems);
     let wiring = look_up(builder, names, &mut problems);
@@ -209,7 +209,7 @@ fn look_up<S: State>(
     builder: &GraphBuilder<S>,
     names: Names,
     problems: &mut Vec<BuildIssue>,
-) -> Wiring {
+) -> Topology {
     let nodes = names.len();
     let mut all = Mentions {
         names,
@@ -262,7 +262,7 @@ fn look_up<S: State>(
         }
         ends.push(edges.len());
     }
-    Wiring {
+    Topology {
         names: all.names,
         edges,
         ends,
@@ -272,10 +272,10 @@ fn look_up<S: State>(
 /// Checks the kinds of ways out of each node, and the rules for each kind.
 fn check_ways<S: State>(
     builder: &GraphBuilder<S>,
-    wiring: &Wiring,
+    wiring: &Topology,
     problems: &mut Vec<BuildIssue>,
 ) {
-    let mut touched = vec![Touched::default(); wiring.names.len()];
+    let mut touched = vec![NodeLinks::default(); wiring.names.len()];
     let (mut pairs, mut joins) = (HashSet::new(), HashSet::new());
     let is_doubled = wiring.has_doubles();
     for (way, edges) in builder.ways.iter().zip(wiring.ways()) {
@@ -284,7 +284,7 @@ fn check_ways<S: State>(
                 to.enter(edge.kind);
             }
         }
-        let mut leave = |from: NodeIx, count: fn(&mut Touched)| {
+        let mut leave = |from: NodeIx, count: fn(&mut NodeLinks)| {
             if let Some(from) = touched.get_mut(from.at()) {
                 count(from);
             }
@@ -350,7 +350,7 @@ fn check_ways<S: State>(
 
 /// The ways out of a node and into it.
 #[derive(Clone, Copy, Default)]
-struct Touched {
+struct NodeLinks {
     /// The edges and joins that begin there.
     plain: usize,
     /// The branches and scatters that begin there.
@@ -361,7 +361,7 @@ struct Touched {
     entered: bool,
 }
 
-impl Touched {
+impl NodeLinks {
     fn enter(&mut self, kind: EdgeKind) {
         match kind {
             EdgeKind::Each => self.scattered = true,
@@ -373,7 +373,7 @@ impl Touched {
 /// Checks that every node is reachable: a way leads to it, and to a joining node from all sources.
 fn check_reach<S: State>(
     builder: &GraphBuilder<S>,
-    wiring: &Wiring,
+    wiring: &Topology,
     problems: &mut Vec<BuildIssue>,
 ) {
     let (names, edges) = (&wiring.names, &wiring.edges);

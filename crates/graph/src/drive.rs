@@ -90,15 +90,15 @@ impl<S: State> Runner<S> {
     /// A run is a task of its own: it goes on if the future is dropped, and another call is told to
     /// come back.
     pub async fn drive(&self, thread: &ThreadId, limit: Duration) -> Result<Next, RunError> {
-        let shop = &self.shop;
-        shop.must_own(thread)?;
-        let Some(head) = shop.log.head(thread).await? else {
+        let inner = &self.inner;
+        inner.must_own(thread)?;
+        let Some(head) = inner.log.head(thread).await? else {
             return Ok(Next::Done);
         };
         if let Some(next) = Next::of_rest(&head) {
             return Ok(next);
         }
-        let lease = match shop.acquire(thread).await {
+        let lease = match inner.acquire(thread).await {
             Ok(lease) => lease,
             Err(error) => match error.kind {
                 RunErrorKind::Busy { until, .. } => return Ok(Next::Retry(wait(until, head.now))),
@@ -109,7 +109,7 @@ impl<S: State> Runner<S> {
         match self.after(thread).await {
             Ok(Next::Yield) => {}
             rests => {
-                shop.release(thread, lease.fence).await;
+                inner.release(thread, lease.fence).await;
                 return rests;
             }
         }
@@ -117,7 +117,7 @@ impl<S: State> Runner<S> {
             .pursue(lease.thread.clone(), self.go_on(lease), Some(limit))
             .await
         {
-            Err(error) if error.kind == RunErrorKind::HandedOver && shop.is_closed() => Err(error),
+            Err(error) if error.kind == RunErrorKind::HandedOver && inner.is_closed() => Err(error),
             Ok(_) => self.after(thread).await,
             Err(error) => match self.after(thread).await {
                 Ok(Next::Yield) if error.kind != RunErrorKind::HandedOver => Err(error),
@@ -138,7 +138,7 @@ impl<S: State> Runner<S> {
         let leases = self.claim(n).await?;
         let mut due = vec![];
         for lease in leases {
-            self.shop.release(&lease.thread, lease.fence).await;
+            self.inner.release(&lease.thread, lease.fence).await;
             due.push(lease.thread);
         }
         Ok(due)
@@ -146,14 +146,14 @@ impl<S: State> Runner<S> {
 
     /// Claims up to `n` threads of this agent.
     pub(crate) async fn claim(&self, n: usize) -> Result<Vec<Lease>, RunError> {
-        let options = &self.shop.options;
+        let options = &self.inner.options;
         let claim = LeaseRequest::Claim {
             prefix: options.prefix.clone(),
             n,
             owner: options.owner.clone(),
             ttl: options.ttl(),
         };
-        match self.shop.log.lease(claim).await? {
+        match self.inner.log.lease(claim).await? {
             LeaseOutcome::Granted(leases) => Ok(leases),
             _ => Ok(vec![]),
         }
@@ -185,7 +185,7 @@ impl<S: State> Runner<S> {
 
     /// Returns what comes next by the log alone; [`Next::Yield`] if the thread can go on now.
     async fn after(&self, thread: &ThreadId) -> Result<Next, RunError> {
-        let head = self.shop.log.head(thread).await?;
+        let head = self.inner.log.head(thread).await?;
         let next = head.map(|head| Next::of_rest(&head).unwrap_or(Next::Yield));
         Ok(next.unwrap_or(Next::Done))
     }

@@ -61,7 +61,7 @@ impl<S: State> Runner<S> {
             let from = match from {
                 Some(from) => from,
                 None => self
-                    .shop
+                    .inner
                     .log
                     .head(thread)
                     .await?
@@ -82,7 +82,7 @@ impl<S: State> Runner<S> {
         from: Seq,
         limit: usize,
     ) -> Result<Vec<HistoryEntry>, RunError> {
-        let records = self.shop.log.read(thread, from, limit).await?;
+        let records = self.inner.log.read(thread, from, limit).await?;
         let entry = |(seq, record)| {
             let codec::Entry {
                 at,
@@ -103,7 +103,7 @@ impl<S: State> Runner<S> {
 
     /// Returns the state of a thread now; none if it does not exist.
     pub async fn state(&self, thread: &ThreadId) -> Result<Option<Arc<S>>, RunError> {
-        match self.shop.log.head(thread).await? {
+        match self.inner.log.head(thread).await? {
             Some(head) => self.state_at(thread, head.seq).await.map(Some),
             None => Ok(None),
         }
@@ -113,11 +113,11 @@ impl<S: State> Runner<S> {
     /// before.
     pub async fn state_at(&self, thread: &ThreadId, seq: Seq) -> Result<Arc<S>, RunError> {
         self.must_exist(thread, seq).await?;
-        let shop = &self.shop;
+        let inner = &self.inner;
         let opened = open(
-            &shop.graph,
-            &*shop.log,
-            shop.snapshots.as_deref(),
+            &inner.graph,
+            &*inner.log,
+            inner.snapshots.as_deref(),
             thread,
             seq,
         )
@@ -170,12 +170,12 @@ impl<S: State> Runner<S> {
     }
 
     async fn opened(&self, thread: &ThreadId) -> Result<Option<OpenedThread<S>>, RunError> {
-        let shop = &self.shop;
-        let Some(head) = shop.log.head(thread).await? else {
+        let inner = &self.inner;
+        let Some(head) = inner.log.head(thread).await? else {
             return Ok(None);
         };
-        let snapshots = shop.snapshots.as_deref();
-        let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, head.seq).await?;
+        let snapshots = inner.snapshots.as_deref();
+        let mut opened = open(&inner.graph, &*inner.log, snapshots, thread, head.seq).await?;
         opened.scope.place(None);
         DynScope::sync_states(&mut opened.scope);
         Ok(Some(opened))
@@ -185,14 +185,14 @@ impl<S: State> Runner<S> {
     /// in the copy; an approval is asked again there when it is answered, because its id belongs to
     /// the other thread.
     pub async fn fork(&self, thread: &ThreadId, seq: Seq, new: &ThreadId) -> Result<(), RunError> {
-        let shop = &self.shop;
-        let admin = shop
+        let inner = &self.inner;
+        let admin = inner
             .admin
             .as_ref()
             .ok_or(RunErrorKind::Unsupported("administration"));
         let admin = admin.map_err(RunError::new)?;
-        shop.must_own(thread)?;
-        shop.must_own(new)?;
+        inner.must_own(thread)?;
+        inner.must_own(new)?;
         let base = self.must_exist(thread, seq).await?.base;
         // The base of a log is a checkpoint, or it would not have been compacted or forked there.
         if seq != base && !self.is_checkpoint(thread, seq).await? {
@@ -203,14 +203,14 @@ impl<S: State> Runner<S> {
             ));
             return Err(StoreError::new(kind, "fork").on(thread).into());
         }
-        let snapshots = shop.snapshots.as_deref();
-        let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
+        let snapshots = inner.snapshots.as_deref();
+        let mut opened = open(&inner.graph, &*inner.log, snapshots, thread, seq).await?;
         // Tasks that this graph does not know would be lost.
         crate::request::check(&opened.scope)?;
         DynScope::sync_states(&mut opened.scope);
         let run = opened.scope.machine.run();
         let body = snapshot::save(&opened.scope)?;
-        let head = shop.log.head(thread).await?.map_or(0, |head| head.now);
+        let head = inner.log.head(thread).await?.map_or(0, |head| head.now);
         let fact = Fact::Forked {
             from: thread.to_string(),
             seq,
@@ -238,14 +238,14 @@ impl<S: State> Runner<S> {
     /// Returns the checkpoint: the last one at or before `upto`. A thread that an older version of
     /// the state wrote can only be compacted up to where this version took over, or later.
     pub async fn compact(&self, thread: &ThreadId, upto: Seq) -> Result<Seq, RunError> {
-        let shop = &self.shop;
-        let admin = shop.admin.as_ref();
+        let inner = &self.inner;
+        let admin = inner.admin.as_ref();
         let admin = admin.ok_or(RunErrorKind::Unsupported("administration"));
         let admin = admin.map_err(RunError::new)?;
         self.must_exist(thread, upto).await?;
         let seq = self.checkpoint_before(thread, upto).await?;
-        let snapshots = shop.snapshots.as_deref();
-        let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
+        let snapshots = inner.snapshots.as_deref();
+        let mut opened = open(&inner.graph, &*inner.log, snapshots, thread, seq).await?;
         if opened.scope.version != S::VERSION {
             let kind = StoreErrorKind::Invalid(format!(
                 "position {seq} was written by version {} of the state; compact from where version \
@@ -265,7 +265,7 @@ impl<S: State> Runner<S> {
 
     async fn checkpoint_before(&self, thread: &ThreadId, upto: Seq) -> Result<Seq, RunError> {
         let base = self
-            .shop
+            .inner
             .log
             .head(thread)
             .await?
@@ -289,7 +289,7 @@ impl<S: State> Runner<S> {
     }
 
     async fn must_exist(&self, thread: &ThreadId, seq: Seq) -> Result<Head, RunError> {
-        match self.shop.log.head(thread).await? {
+        match self.inner.log.head(thread).await? {
             Some(head) if (1..=head.seq).contains(&seq) => Ok(head),
             _ => Err(StoreError::new(StoreErrorKind::NotFound, "read")
                 .on(thread)

@@ -93,7 +93,7 @@ pub(crate) mod shape {
     #[derive(Debug)]
     pub struct Whole;
     #[derive(Debug)]
-    pub struct Tried<Shape>(PhantomData<Shape>);
+    pub struct Fallible<Shape>(PhantomData<Shape>);
 }
 
 impl<U> IntoOutcome<U, shape::One> for U {
@@ -127,7 +127,7 @@ impl<U> IntoOutcome<U, shape::Whole> for Outcome<U> {
 }
 
 // Of a generic error, the compiler could not tell the type in a closure with a `?`.
-impl<U, R, Shape> IntoOutcome<U, shape::Tried<Shape>> for Result<R, BoxError>
+impl<U, R, Shape> IntoOutcome<U, shape::Fallible<Shape>> for Result<R, BoxError>
 where
     R: IntoOutcome<U, Shape>,
 {

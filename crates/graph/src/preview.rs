@@ -75,16 +75,16 @@ impl<S: State> Runner<S> {
     /// # Errors
     /// An error means that the store could not be read, and says nothing about the thread.
     pub async fn preview(&self, thread: &ThreadId) -> Result<Option<Preview>, RunError> {
-        let shop = &self.shop;
-        let Some(head) = shop.log.head(thread).await? else {
+        let inner = &self.inner;
+        let Some(head) = inner.log.head(thread).await? else {
             return Ok(None);
         };
-        let snapshots = shop.snapshots.as_deref();
-        let opening = open(&shop.graph, &*shop.log, snapshots, thread, head.seq);
+        let snapshots = inner.snapshots.as_deref();
+        let opening = open(&inner.graph, &*inner.log, snapshots, thread, head.seq);
         let opened = AssertUnwindSafe(opening).catch_unwind().await;
         let looked = match opened.map_err(|panic| panicked(&*panic)) {
             Ok(Ok(opened)) => {
-                let looked = || look(opened, &head, &shop.program());
+                let looked = || look(opened, &head, &inner.program());
                 std::panic::catch_unwind(AssertUnwindSafe(looked))
                     .unwrap_or_else(|panic| Err(panicked(&*panic)))
             }

@@ -38,7 +38,7 @@ impl<S: State> Runner<S> {
     /// clock, and returns their names. To be called periodically. Threads that run, wait or have
     /// failed stay, and so do those that a graph with another state wrote.
     pub async fn retire(&self) -> Result<Vec<ThreadId>, RunError> {
-        let Some(kept) = self.shop.options.on_complete.kept() else {
+        let Some(kept) = self.inner.options.on_complete.kept() else {
             return Ok(vec![]);
         };
         let admin = self.must_have_admin()?;
@@ -66,7 +66,7 @@ impl<S: State> Runner<S> {
 
     fn own(&self) -> ThreadFilter {
         let mut filter = ThreadFilter::default();
-        filter.prefix.clone_from(&self.shop.options.prefix);
+        filter.prefix.clone_from(&self.inner.options.prefix);
         filter
     }
 
@@ -76,7 +76,12 @@ impl<S: State> Runner<S> {
         if kept.is_zero() {
             return Ok(true);
         }
-        let now = self.shop.log.head(thread).await?.map_or(0, |head| head.now);
+        let now = self
+            .inner
+            .log
+            .head(thread)
+            .await?
+            .map_or(0, |head| head.now);
         let last = self.history(thread, head, 1).await?;
         let age = last.first().map(|last| now.saturating_sub(last.at));
         Ok(age.is_some_and(|age| age >= millis(kept)))
@@ -90,7 +95,7 @@ impl<S: State> Runner<S> {
         seen: Option<Seq>,
     ) -> Result<bool, RunError> {
         let admin = self.must_have_admin()?;
-        let lease = match self.shop.acquire(thread).await {
+        let lease = match self.inner.acquire(thread).await {
             Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => return Ok(false),
             lease => lease?,
         };
@@ -101,13 +106,13 @@ impl<S: State> Runner<S> {
         if over {
             admin.remove(thread).await?;
         } else {
-            self.shop.release(thread, lease.fence).await;
+            self.inner.release(thread, lease.fence).await;
         }
         Ok(over)
     }
 
     fn must_have_admin(&self) -> Result<&dyn ThreadAdmin, RunError> {
-        let admin = self.shop.admin.as_deref();
+        let admin = self.inner.admin.as_deref();
         let missing = || RunError::new(RunErrorKind::Unsupported("administration"));
         admin.ok_or_else(missing)
     }

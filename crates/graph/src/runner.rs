@@ -110,9 +110,9 @@ use crate::{
 /// each step ([`Durability::Strict`]) or less often. One task renews all leases of a runner.
 #[derive_where::derive_where(Clone)]
 #[derive(derive_more::Debug)]
-#[debug("Runner {{ graph: {:?}, options: {:?}, .. }}", self.shop.graph, self.shop.options)]
+#[debug("Runner {{ graph: {:?}, options: {:?}, .. }}", self.inner.graph, self.inner.options)]
 pub struct Runner<S: State> {
-    pub(crate) shop: Arc<RunnerInner<S>>,
+    pub(crate) inner: Arc<RunnerInner<S>>,
 }
 
 /// The state that all runs of a runner share.
@@ -167,7 +167,7 @@ impl<S: State> Runner<S> {
     ) -> Self {
         let (options, fallback, waker, live, lines, rested, keeper, closed) = Default::default();
         Self {
-            shop: Arc::new(RunnerInner {
+            inner: Arc::new(RunnerInner {
                 graph,
                 log,
                 snapshots,
@@ -197,10 +197,10 @@ impl<S: State> Runner<S> {
             snapshots,
             admin,
             ..
-        } = &*self.shop;
+        } = &*self.inner;
         let (live, lines, rested, keeper, closed) = Default::default();
         Self {
-            shop: Arc::new(RunnerInner {
+            inner: Arc::new(RunnerInner {
                 graph: graph.clone(),
                 log: log.clone(),
                 snapshots: snapshots.clone(),
@@ -220,7 +220,7 @@ impl<S: State> Runner<S> {
     /// Returns a runner with these options, over the same graph and store.
     #[must_use]
     pub fn options(self, options: RunnerOptions) -> Self {
-        let (fallback, waker) = (self.shop.fallback.clone(), self.shop.waker.clone());
+        let (fallback, waker) = (self.inner.fallback.clone(), self.inner.waker.clone());
         self.assemble(Arc::new(options), fallback, waker)
     }
 
@@ -228,7 +228,7 @@ impl<S: State> Runner<S> {
     /// that fails because of its graph is handed to it, whoever asked for the run.
     #[must_use]
     pub fn fallback(self, fallback: impl RunFallback<S> + 'static) -> Self {
-        let (options, waker) = (self.shop.options.clone(), self.shop.waker.clone());
+        let (options, waker) = (self.inner.options.clone(), self.inner.waker.clone());
         self.assemble(options, Some(Arc::new(fallback)), waker)
     }
 
@@ -237,28 +237,28 @@ impl<S: State> Runner<S> {
     /// and those that go on at a time.
     #[must_use]
     pub fn woken_by(self, engine: impl Wake + 'static) -> Self {
-        let (options, fallback) = (self.shop.options.clone(), self.shop.fallback.clone());
+        let (options, fallback) = (self.inner.options.clone(), self.inner.fallback.clone());
         self.assemble(options, fallback, Some(Arc::new(engine)))
     }
 
     /// Returns the beginning of the names of this agent's threads.
     pub fn prefix(&self) -> &str {
-        &self.shop.options.prefix
+        &self.inner.options.prefix
     }
 
     /// Returns the graph.
     pub fn graph(&self) -> &Graph<S> {
-        &self.shop.graph
+        &self.inner.graph
     }
 
     /// Returns the log.
     pub fn log(&self) -> &Arc<dyn ThreadLog> {
-        &self.shop.log
+        &self.inner.log
     }
 
     /// Returns the administration of threads, if the store has one.
     pub fn admin(&self) -> Option<&Arc<dyn ThreadAdmin>> {
-        self.shop.admin.as_ref()
+        self.inner.admin.as_ref()
     }
 
     /// Begins a run with an input, and creates the thread if it does not exist.
@@ -319,18 +319,18 @@ impl<S: State> Runner<S> {
 
     /// Returns true if a run of this process has the thread.
     pub fn is_live(&self, thread: &ThreadId) -> bool {
-        lock(&self.shop.live).contains_key(thread)
+        lock(&self.inner.live).contains_key(thread)
     }
 
     /// Returns the events of a thread after a position, and of every run of it that begins in this
     /// process later. The stream has no end; the reader drops it.
     pub fn follow(&self, thread: &ThreadId, after: Seq) -> Events {
-        let shared = self.shop.line(thread);
+        let shared = self.inner.line(thread);
         let heard = shared.subscribe();
-        if let Some(hub) = self.shop.hub(thread) {
+        if let Some(hub) = self.inner.hub(thread) {
             hub.relay(&shared);
         }
-        Events::live(heard, Some(self.shop.source(thread)))
+        Events::live(heard, Some(self.inner.source(thread)))
             .following()
             .after(after)
     }
@@ -338,12 +338,12 @@ impl<S: State> Runner<S> {
     /// Returns the events of a thread after a position: the durable ones from the log, then those
     /// of the run that is under way in this process, if there is one.
     pub fn events(&self, thread: &ThreadId, after: Seq) -> Events {
-        let live = self.shop.hub(thread).unwrap_or_else(|| {
+        let live = self.inner.hub(thread).unwrap_or_else(|| {
             let silent = Arc::new(Hub::default());
             silent.close();
             silent
         });
-        Events::live(live.subscribe(), Some(self.shop.source(thread))).after(after)
+        Events::live(live.subscribe(), Some(self.inner.source(thread))).after(after)
     }
 
     pub(crate) fn begin(
@@ -373,24 +373,24 @@ impl<S: State> Runner<S> {
         lease: Option<Lease>,
     ) -> Run<S> {
         let hub = Arc::new(Hub::default());
-        let events = Events::live(hub.subscribe(), Some(self.shop.source(thread)));
+        let events = Events::live(hub.subscribe(), Some(self.inner.source(thread)));
         // A repeated request gets the events of its run. A new one waits for the end of the run that
         // is under way, of which it gets nothing: that is the answer to another request. Answers get
         // the events of the run that takes them.
         let attaches = request.key().filter(|_| request.joins().is_none());
-        if let Some(running) = attaches.and_then(|key| self.shop.hub_of(thread, key)) {
+        if let Some(running) = attaches.and_then(|key| self.inner.hub_of(thread, key)) {
             running.relay(&hub);
         }
         let (tell, told) = watch::channel(None);
-        let (shop, thread) = (self.shop.clone(), thread.clone());
+        let (inner, thread) = (self.inner.clone(), thread.clone());
         // All log lines within the span carry the thread.
         let span = tracing::info_span!(target: "fugato.graph", "run", fugato.thread = %thread);
         let work = async move {
             // Whoever drives a thread is told by the end of the run.
-            let waker = shop.waker.as_ref().filter(|_| lease.is_none());
-            let run = shop.clone().run(&thread, request, lease, (&hub, told));
+            let waker = inner.waker.as_ref().filter(|_| lease.is_none());
+            let run = inner.clone().run(&thread, request, lease, (&hub, told));
             let end = run.await;
-            shop.forget(&thread, &hub);
+            inner.forget(&thread, &hub);
             if let Some(engine) = waker.filter(|_| goes_on_later(&end)) {
                 engine.wake(&thread);
             }
@@ -544,7 +544,7 @@ impl<S: State> RunnerInner<S> {
 
     /// Removes a finished thread. A failure to do so does not fail the run.
     async fn delete(self: Arc<Self>, thread: &ThreadId) {
-        let removed = Runner { shop: self }.retired(thread, None).await;
+        let removed = Runner { inner: self }.retired(thread, None).await;
         if let Err(error) = removed {
             tracing::warn!(%thread, %error, "thread could not be removed");
         }

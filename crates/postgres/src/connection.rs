@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Connection {
     client: Option<Object>,
-    patience: Duration,
+    timeout: Duration,
     /// True if a statement was sent and is unanswered, or if the connection is unusable.
     pending: bool,
     in_transaction: bool,
@@ -27,7 +27,7 @@ impl Connection {
     pub(crate) fn new(client: Object, statement_timeout: Duration) -> Self {
         Self {
             client: Some(client),
-            patience: statement_timeout.saturating_add(GRACE),
+            timeout: statement_timeout.saturating_add(GRACE),
             pending: false,
             in_transaction: false,
         }
@@ -45,8 +45,8 @@ impl Connection {
             let statement = client.prepare_cached(sql).await?;
             client.query(&statement, parameters).await
         };
-        let answered = timeout(self.patience, asked).await;
-        self.settle(answered.map_err(|_| RequestError::Silence(self.patience))?)
+        let answered = timeout(self.timeout, asked).await;
+        self.settle(answered.map_err(|_| RequestError::Silence(self.timeout))?)
     }
 
     /// Executes a statement with at most one row.
@@ -72,8 +72,8 @@ impl Connection {
     pub(crate) async fn batch(&mut self, sql: &str) -> Result<(), RequestError> {
         self.pending = true;
         let asked = self.client().batch_execute(sql);
-        let answered = timeout(self.patience, asked).await;
-        self.settle(answered.map_err(|_| RequestError::Silence(self.patience))?)
+        let answered = timeout(self.timeout, asked).await;
+        self.settle(answered.map_err(|_| RequestError::Silence(self.timeout))?)
     }
 
     pub(crate) async fn begin(&mut self) -> Result<(), RequestError> {

@@ -30,11 +30,11 @@ impl PostgresTables {
     /// password.
     pub fn new(url: &str) -> Result<Self, StoreError> {
         let options = PostgresOptions::default();
-        let patience = options.statement_timeout.as_millis().max(1);
+        let timeout = options.statement_timeout.as_millis().max(1);
         Ok(Self {
             connector: Connector::new(url, &options)?,
             client: Mutex::new(None),
-            settings: format!("SET statement_timeout = {patience}"),
+            settings: format!("SET statement_timeout = {timeout}"),
         })
     }
 

@@ -25,7 +25,7 @@ const MAX_PAGE: usize = 65_536;
 
 /// The committed frames of a log, as the index that processes share counts them.
 #[derive(Debug, Clone, Copy)]
-struct Committed {
+struct CommittedFrames {
     salt: [u8; 8],
     frames: u64,
     /// The number of frames that were copied into the database.
@@ -123,7 +123,7 @@ impl Scan {
     }
 }
 
-fn scan(log: &Path, committed: Option<Committed>) -> io::Result<Scan> {
+fn scan(log: &Path, committed: Option<CommittedFrames>) -> io::Result<Scan> {
     if length(log) <= HEADER as u64 {
         let lost = committed.is_some_and(|known| known.frames > known.copied);
         return Ok(if lost { Scan::Missing } else { Scan::Whole });
@@ -235,7 +235,7 @@ fn pair(bytes: &[u8], at: usize) -> [u32; 2] {
 ///
 /// No process waits until the disk has the index. Once the machine has started anew, it may know of
 /// commits that nobody was told of, and says nothing.
-fn committed(path: &Path) -> Option<Committed> {
+fn committed(path: &Path) -> Option<CommittedFrames> {
     let index = beside(path, "-shm");
     if !is_of_this_boot(&index) {
         return None;
@@ -254,7 +254,7 @@ fn committed(path: &Path) -> Option<Committed> {
         big_endian: cfg!(target_endian = "big"),
     };
     let whole = rest.starts_with(first) && format.over([0; 2], first.get(..40)?) == format.sum;
-    whole.then_some(Committed {
+    whole.then_some(CommittedFrames {
         salt: format.salt,
         frames: native(16).into(),
         copied: native(96).into(),

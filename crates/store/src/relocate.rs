@@ -103,7 +103,7 @@ fn end_of_return(owner: &str) -> Millis {
 /// A thread that lives in another store now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Moved {
+pub struct MoveReport {
     /// The position at which it went on there.
     pub head: Seq,
 }
@@ -184,10 +184,10 @@ pub async fn absence<L: ThreadLog + ?Sized>(
     let owner = "a look".to_owned();
     let work = Work { thread, owner };
     match work.acquire(log, SOON).await? {
-        Leased::Held { owner, until } => {
+        LeaseAttempt::Held { owner, until } => {
             Ok(Route::of(&owner).map(|route| Absence { route, until }))
         }
-        Leased::Granted(fence) => work.release(log, fence).await.map(|()| None),
+        LeaseAttempt::Granted(fence) => work.release(log, fence).await.map(|()| None),
     }
 }
 
@@ -216,7 +216,7 @@ pub async fn move_thread<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
     from: &F,
     to: &T,
     route: &Route,
-) -> Result<Moved, StoreError> {
+) -> Result<MoveReport, StoreError> {
     let work = Work {
         thread,
         owner: route.owner(),
@@ -227,13 +227,13 @@ pub async fn move_thread<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
     let mut end = work.end(from).await?;
     let mut fence = seen.fence;
     let Some(mut copy) = work.arrive((from, to), &end, has_moved).await? else {
-        return Ok(Moved { head: end.seq });
+        return Ok(MoveReport { head: end.seq });
     };
     work.fill((from, to), &mut copy, &end).await?;
     if !has_moved {
         fence = match work.acquire(from, SOON).await? {
-            Leased::Granted(fence) => fence,
-            Leased::Held { owner, until } => {
+            LeaseAttempt::Granted(fence) => fence,
+            LeaseAttempt::Held { owner, until } => {
                 return Err(work.refuse(StoreErrorKind::Busy { owner, until }));
             }
         };
@@ -254,7 +254,7 @@ pub async fn move_thread<F: ThreadStore + ?Sized, T: ThreadStore + ?Sized>(
         let thread = thread.clone();
         to.lease(LeaseRequest::Signal { thread, signal }).await?;
     }
-    Ok(Moved { head: end.seq })
+    Ok(MoveReport { head: end.seq })
 }
 
 /// A thread on its way.
@@ -272,7 +272,7 @@ struct Arriving {
     returns: bool,
 }
 
-enum Leased {
+enum LeaseAttempt {
     Granted(Fence),
     Held { owner: String, until: Millis },
 }
@@ -287,13 +287,13 @@ impl Work<'_> {
     /// Returns true if this move is past its commit point. Refuses a thread that somebody holds.
     async fn has_left<F: ThreadStore + ?Sized>(&self, from: &F) -> Result<bool, StoreError> {
         match self.acquire(from, SOON).await? {
-            Leased::Granted(fence) => self.release(from, fence).await.map(|()| false),
-            Leased::Held { owner, until }
+            LeaseAttempt::Granted(fence) => self.release(from, fence).await.map(|()| false),
+            LeaseAttempt::Held { owner, until }
                 if owner == self.owner && Stage::of(until) == Stage::Moved =>
             {
                 Ok(true)
             }
-            Leased::Held { owner, until } => {
+            LeaseAttempt::Held { owner, until } => {
                 Err(self.refuse(StoreErrorKind::Busy { owner, until }))
             }
         }
@@ -312,7 +312,7 @@ impl Work<'_> {
         let leased = self.acquire(to, SOON).await?;
         let there = to.head(self.thread).await?;
         let (fence, ttl, there) = match (leased, there) {
-            (Leased::Granted(fence), Some(there)) => {
+            (LeaseAttempt::Granted(fence), Some(there)) => {
                 self.release(to, fence).await?;
                 if !has_moved {
                     return Err(self.other(there.seq));
@@ -320,32 +320,34 @@ impl Work<'_> {
                 self.drop_stand_in((from, to), end).await?;
                 return Ok(None);
             }
-            (Leased::Granted(fence), None) if has_moved => {
+            (LeaseAttempt::Granted(fence), None) if has_moved => {
                 self.release(to, fence).await?;
                 return Err(self.refuse(StoreErrorKind::Invalid(say!(
                     "it moved, and was removed in the new store",
                     "它已移走，并在新的存储中被删除"
                 ))));
             }
-            (Leased::Granted(fence), None) => (fence, ARRIVING, None),
-            (Leased::Held { owner, .. }, there) if owner == self.owner => (before, ARRIVING, there),
-            (Leased::Held { owner, until }, Some(there))
+            (LeaseAttempt::Granted(fence), None) => (fence, ARRIVING, None),
+            (LeaseAttempt::Held { owner, .. }, there) if owner == self.owner => {
+                (before, ARRIVING, there)
+            }
+            (LeaseAttempt::Held { owner, until }, Some(there))
                 if is_move(&owner) && until.abs_diff(back) < SLOT.cast_unsigned() / 2 =>
             {
                 (before, back.saturating_sub(there.now), Some(there))
             }
-            (Leased::Held { .. }, Some(_)) if has_moved => {
+            (LeaseAttempt::Held { .. }, Some(_)) if has_moved => {
                 self.drop_stand_in((from, to), end).await?;
                 return Ok(None);
             }
             // It was here once, and left: it comes back.
-            (Leased::Held { owner, until }, Some(there))
+            (LeaseAttempt::Held { owner, until }, Some(there))
                 if is_move(&owner)
                     && matches!(Stage::of(until), Stage::Moved | Stage::Returning) =>
             {
                 (before, back.saturating_sub(there.now), Some(there))
             }
-            (Leased::Held { owner, until }, _) => {
+            (LeaseAttempt::Held { owner, until }, _) => {
                 return Err(self.refuse(StoreErrorKind::Busy { owner, until }));
             }
         };
@@ -441,7 +443,7 @@ impl Work<'_> {
         self.release(to, copy.fence).await?;
         // A store that ships tells its copy with the first lease that the thread lives there again.
         if copy.returns
-            && let Leased::Granted(fence) = self.acquire(to, SOON).await?
+            && let LeaseAttempt::Granted(fence) = self.acquire(to, SOON).await?
         {
             self.release(to, fence).await?;
         }
@@ -580,7 +582,7 @@ impl Work<'_> {
         &self,
         log: &T,
         ttl: Millis,
-    ) -> Result<Leased, StoreError> {
+    ) -> Result<LeaseAttempt, StoreError> {
         let request = LeaseRequest::Acquire {
             thread: self.thread.clone(),
             owner: self.owner.clone(),
@@ -590,13 +592,13 @@ impl Work<'_> {
             Ok(LeaseOutcome::Granted(leases)) => {
                 let lease = leases.into_iter().next();
                 let lease = lease.ok_or_else(|| self.refuse(StoreErrorKind::LeaseLost))?;
-                Ok(Leased::Granted(lease.fence))
+                Ok(LeaseAttempt::Granted(lease.fence))
             }
             Ok(_) => Err(self.refuse(StoreErrorKind::LeaseLost)),
             Err(StoreError {
                 kind: StoreErrorKind::Busy { owner, until },
                 ..
-            }) => Ok(Leased::Held { owner, until }),
+            }) => Ok(LeaseAttempt::Held { owner, until }),
             Err(error) => Err(error),
         }
     }

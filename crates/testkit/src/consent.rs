@@ -28,7 +28,9 @@ pub use report::ConsentReport;
 #[cfg(feature = "sqlite")]
 pub use served::ServedProgram;
 pub use store::WorldStore;
-pub use world::{ConsentAnswer, ConsentWords, ConsentWorld, Endpoints, TestRequest, TestResponse};
+pub use world::{
+    ConsentAnswer, ConsentWords, ConsentWorld, TestEndpoints, TestRequest, TestResponse,
+};
 pub use writes::KeyedWrites;
 
 use self::case::Case;

@@ -51,7 +51,7 @@ mod writing;
 
 use futures::future::BoxFuture;
 
-use crate::log::{Failure, LogFactory, Verdict};
+use crate::log::{CheckResult, Failure, LogFactory};
 
 pub use recording::{AppendFault, RecordingLog};
 pub use replay::replay_check;
@@ -65,8 +65,8 @@ macro_rules! scenarios {
 
         /// Runs the scenario of this name, for [a while](LogFactory::patience) at most: on a broken
         /// log it might wait for ever.
-        pub async fn run(scenario: &str, factory: &dyn LogFactory) -> Verdict {
-            let ran: BoxFuture<'_, Verdict> = match scenario {
+        pub async fn run(scenario: &str, factory: &dyn LogFactory) -> CheckResult {
+            let ran: BoxFuture<'_, CheckResult> = match scenario {
                 $($(stringify!($scenario) => Box::pin($scenario(factory)),)*)*
                 _ => return Err(Failure::new(format!("there is no scenario {scenario:?}"))),
             };
@@ -103,7 +103,7 @@ macro_rules! scenarios {
             (@of $d tried:expr, $d factory:expr, if $d there:expr) => {
                 $($(
                     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-                    async fn $scenario() -> $crate::log::Verdict {
+                    async fn $scenario() -> $crate::log::CheckResult {
                         if ($d tried)(stringify!($scenario)) && $d there {
                             $crate::kernel::run(stringify!($scenario), &$d factory).await?;
                         }

@@ -56,7 +56,7 @@ pub use claim::{claim, claim_of_an_agent};
 pub use clock::{TestClock, time_never_runs_backwards};
 pub(crate) use factory::forward_admin;
 pub use factory::{Abilities, LogFactory, OpenError, OpenedLog, PlacingEngine};
-pub use failure::{Failure, Verdict};
+pub use failure::{CheckResult, Failure};
 pub(crate) use failure::{holds, same};
 pub use killed::nothing_is_lost_with_a_killed_server;
 pub use lease::{lease, release};

@@ -16,7 +16,7 @@ use crate::{
 
 /// A schedule as a cron expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CronSchedule {
+pub struct CronExpression {
     /// A cron expression: minute, hour, day, month, day of the week; optionally a second before it
     /// and a year after it.
     pub expression: String,
@@ -40,16 +40,16 @@ pub enum ScheduleError {
     Unclear(String),
 }
 
-impl CronSchedule {
+impl CronExpression {
     /// Returns the schedule that a text names at the time `now`: every day or on certain days, every
     /// few hours, today, tomorrow, on a date or after a while. Days are read also where they are
     /// misspelled, and other words at the place of the time are an error.
     ///
     /// ```
-    /// use fugato_text::{CronSchedule, ScheduleError};
+    /// use fugato_text::{CronExpression, ScheduleError};
     ///
     /// let now = "2026-03-02T12:00[UTC]".parse()?;
-    /// let of = |text| CronSchedule::of(text, &now);
+    /// let of = |text| CronExpression::of(text, &now);
     /// assert_eq!(of("remind me at 6pm tomrrow to run"), of("remind me at 6pm tomorrow to run"));
     /// let unclear = |words: &str| Err(ScheduleError::Unclear(words.into()));
     /// assert_eq!(of("remind me on my birthday at 8 to run"), unclear("on my birthday"));
@@ -83,11 +83,11 @@ impl CronSchedule {
     /// the day keeps the days, and a day keeps the time of the day.
     ///
     /// ```
-    /// use fugato_text::CronSchedule;
+    /// use fugato_text::CronExpression;
     ///
     /// let now = "2026-03-02T12:00[UTC]".parse()?;
     /// let due = "2026-03-03T17:00[UTC]".parse()?;
-    /// let call = CronSchedule::of("tomorrow at 5pm", &now).unwrap();
+    /// let call = CronExpression::of("tomorrow at 5pm", &now).unwrap();
     /// let moved = |text| call.moved(&due, text, &now).unwrap().expression;
     /// assert_eq!(moved("6"), "0 0 18 3 3 * 2026");
     /// assert_eq!(moved("周五"), "0 0 17 6 3 * 2026");
@@ -218,7 +218,7 @@ const LONGEST: usize = 200;
 /// what is to be done, so that "tomorrow" is not said again when it is due.
 ///
 /// ```
-/// use fugato_text::{CronSchedule, untimed};
+/// use fugato_text::{CronExpression, untimed};
 ///
 /// let now = "2026-03-02T12:00+08:00[Asia/Shanghai]".parse()?;
 /// assert_eq!(untimed("call Bert at the office tomorrow at 6pm", &now), "call Bert at the office");
@@ -256,9 +256,9 @@ pub fn untimed<'t>(text: &'t str, now: &Zoned) -> &'t str {
 
 /// Returns the bytes of the shortest whole words of a text that name its schedule.
 fn named_part(text: &str, now: &Zoned) -> Option<Range<usize>> {
-    let whole = CronSchedule::read(text, now).ok()?;
+    let whole = CronExpression::read(text, now).ok()?;
     let is_same = |part: Option<&str>| {
-        part.is_some_and(|part| CronSchedule::read(part, now).as_ref() == Ok(&whole))
+        part.is_some_and(|part| CronExpression::read(part, now).as_ref() == Ok(&whole))
     };
     let starts = || text.char_indices().map(|(at, _)| at);
     let mut ends = starts().skip(1).chain([text.len()]);
@@ -296,7 +296,7 @@ fn behind_day<'t>(text: &'t str, now: &Zoned) -> Option<&'t str> {
     let end = ends.take_while(|end| *end <= 40).filter(names_day).last()?;
     let mark = |c: char| c.is_whitespace() || "，,。.；;、：:".contains(c);
     let rest = text.get(end..)?.trim_matches(mark);
-    CronSchedule::of(rest, now).ok()?;
+    CronExpression::of(rest, now).ok()?;
     let task = plain_task(untimed(rest, now));
     (task != plain_task(rest)).then_some(task)
 }
@@ -411,7 +411,7 @@ fn hours(text: &str) -> String {
 
 /// Returns the schedule of a time on the only date that a text names; `None` if there is no such date
 /// and time.
-fn dated(text: &str, now: &Zoned) -> Option<Result<CronSchedule, ScheduleError>> {
+fn dated(text: &str, now: &Zoned) -> Option<Result<CronExpression, ScheduleError>> {
     let found = planned(text, now.date());
     let [date] = found.dates.as_slice() else {
         return None;
@@ -434,7 +434,7 @@ fn at(date: Date, time: Time, now: &Zoned) -> Option<Zoned> {
 }
 
 /// Returns the next such time, or that of the named day if it is still to come.
-fn once(day: Option<i64>, time: Time, now: &Zoned) -> Option<CronSchedule> {
+fn once(day: Option<i64>, time: Time, now: &Zoned) -> Option<CronExpression> {
     let later = |then: &Zoned, days: i64| then.checked_add(Span::new().days(days)).ok();
     let midday = later(now, day.unwrap_or(0) + i64::from(time.next_day))?;
     let then = midday
@@ -453,7 +453,7 @@ fn once(day: Option<i64>, time: Time, now: &Zoned) -> Option<CronSchedule> {
 }
 
 /// Returns a schedule of one moment, to the second.
-fn on(then: &Zoned) -> CronSchedule {
+fn on(then: &Zoned) -> CronExpression {
     let expression = format!(
         "{} {} {} {} {} * {}",
         then.second(),
@@ -463,7 +463,7 @@ fn on(then: &Zoned) -> CronSchedule {
         then.month(),
         then.year()
     );
-    CronSchedule {
+    CronExpression {
         expression,
         once: true,
     }

@@ -9,8 +9,8 @@ use fugato::{
     Answers, Graph, Interrupt, Message, RunError, RunResult, Runner, ThreadId,
     agent::{memory::to_remember, plan::FactState as _},
     axum::{
-        Agent, BadInput, Caller, MessageIntent, SendError, SendOutcome, ThreadAccess, TimelineItem,
-        UserMessage, belongs, say, timeline, title,
+        BadInput, Caller, MessageIntent, SendError, SendOutcome, ServedAgent, ThreadAccess,
+        TimelineItem, UserMessage, belongs, say, timeline, title,
     },
     cli::Lang,
     memory::{DialogueTurn, ExecutionUpdate, HistoryUpdate, PersonLayers, Speaker, WorldSnapshot},
@@ -284,7 +284,7 @@ fn still_waits() -> String {
 }
 
 #[async_trait]
-impl Agent for Planner {
+impl ServedAgent for Planner {
     type State = Session;
 
     fn name(&self) -> &'static str {

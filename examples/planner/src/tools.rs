@@ -62,7 +62,7 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
     for (name, about) in facts::tools() {
         let [en, zh] = about;
         let spec = named(ToolSpec::read(name, en).chinese(zh));
-        let read = move |desk: Exchange, _: Called, _: NoArguments| async move {
+        let read = move |desk: Exchange, _: CallContext, _: NoArguments| async move {
             let found = looked_up(&desk, |fact| fact.tool == *name).await;
             let found = Value::Object(found.map_err(ToolFailure::internal)?);
             // What was read is told in words, once it is all there.
@@ -130,12 +130,12 @@ fn named(spec: ToolSpec) -> ToolSpec {
 type ToolAnswer = Result<ToolOutput<SessionUpdate>, ToolFailure>;
 
 /// The context of a tool's call: the effect's key, and the session.
-struct Called {
+struct CallContext {
     key: Option<String>,
     session: Session,
 }
 
-impl Called {
+impl CallContext {
     fn key(&self) -> Result<&str, ToolFailure> {
         let none = || {
             ToolFailure::failed(say!(
@@ -151,7 +151,7 @@ impl Called {
 fn tool<I, F>(
     desk: Exchange,
     spec: ToolSpec,
-    act: impl Fn(Exchange, Called, I) -> F + Send + Sync,
+    act: impl Fn(Exchange, CallContext, I) -> F + Send + Sync,
 ) -> impl fugato::Tool<Session, SessionUpdate, Input = I>
 where
     I: DeserializeOwned + JsonSchema + Send,
@@ -159,7 +159,7 @@ where
 {
     async_tool_fn(spec, move |cx: ToolContext<'_, Session>, input: I| {
         let key = cx.key().map(str::to_owned);
-        let called = cx.state().map(|session| Called {
+        let called = cx.state().map(|session| CallContext {
             key,
             session: session.clone(),
         });
@@ -168,7 +168,7 @@ where
     })
 }
 
-async fn create_trader(desk: Exchange, called: Called, new: Trader) -> ToolAnswer {
+async fn create_trader(desk: Exchange, called: CallContext, new: Trader) -> ToolAnswer {
     let made = desk.create_trader(called.key()?, new).await;
     let made = made.map_err(failure)?;
     let parts = [
@@ -192,7 +192,7 @@ async fn create_trader(desk: Exchange, called: Called, new: Trader) -> ToolAnswe
     Ok(ToolOutput::new(text).data(json!(made)).updates(updates))
 }
 
-async fn delete_trader(desk: Exchange, called: Called, named: TraderName) -> ToolAnswer {
+async fn delete_trader(desk: Exchange, called: CallContext, named: TraderName) -> ToolAnswer {
     let name = named.name;
     let there = desk.remove_trader(&name).await.map_err(failure)?;
     let (en, zh) = if there {
@@ -209,7 +209,7 @@ async fn delete_trader(desk: Exchange, called: Called, named: TraderName) -> Too
     Ok(ToolOutput::new(called.session.lang().pick(en, zh)))
 }
 
-async fn place_order(desk: Exchange, called: Called, mut new: NewOrder) -> ToolAnswer {
+async fn place_order(desk: Exchange, called: CallContext, mut new: NewOrder) -> ToolAnswer {
     let session = &called.session;
     new.limit = terms::limit(session, &new);
     let placed = desk.place(called.key()?, new).await.map_err(failure)?;
@@ -218,7 +218,7 @@ async fn place_order(desk: Exchange, called: Called, mut new: NewOrder) -> ToolA
     Ok(ToolOutput::new(text).data(json!(placed)).updates([update]))
 }
 
-async fn cancel_order(desk: Exchange, called: Called, given: OrderNumber) -> ToolAnswer {
+async fn cancel_order(desk: Exchange, called: CallContext, given: OrderNumber) -> ToolAnswer {
     let order = desk.cancel(given.order).await.map_err(failure)?;
     let text = answer::placed(&order, called.session.lang());
     Ok(ToolOutput::new(text).data(json!(order)))

@@ -8,7 +8,7 @@ use fugato::{
         memory::remember,
         react::{ReplyError, StopReason},
     },
-    axum::{Agent, BadInput, MessageIntent, TimelineItem, UserMessage, timeline, title},
+    axum::{BadInput, MessageIntent, ServedAgent, TimelineItem, UserMessage, timeline, title},
     cli::Resources,
     graph::{BoxError, BuildError, Graph, Run, RunError, Runner},
     llm::ChatModel,
@@ -131,7 +131,7 @@ fn last_words(react: &React) -> Option<String> {
 }
 
 #[async_trait]
-impl Agent for ReactAgent {
+impl ServedAgent for ReactAgent {
     type State = React;
 
     fn name(&self) -> &'static str {

@@ -48,7 +48,7 @@ pub(crate) async fn main(args: Args) -> ExitCode {
         let mut agent = desk.agent;
         #[cfg(feature = "evening")]
         if serves {
-            let look = scheduler::evening::Look {
+            let look = scheduler::evening::EveningReview {
                 at: args.evening,
                 zone: desk.intake.zone.clone(),
                 lang: desk.lang,

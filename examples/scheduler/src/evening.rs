@@ -33,7 +33,7 @@ const DELAY: u32 = 2 * 60 * 60;
 
 /// The look back of a calendar.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct EveningReview {
     /// The time of the day; none for no look.
     pub at: Option<Time>,
     /// The zone of the schedule.
@@ -44,7 +44,7 @@ pub struct Look {
     pub tell: Option<Command>,
 }
 
-impl Look {
+impl EveningReview {
     /// Returns an agent with the driver of its jobs, which runs by the clock of this machine and ends
     /// with the agent.
     ///

@@ -145,7 +145,7 @@ enum ThinkingWord {
 }
 
 #[async_trait]
-impl fugato::axum::Agent for ServedScheduler {
+impl fugato::axum::ServedAgent for ServedScheduler {
     type State = AgentState;
 
     fn name(&self) -> &'static str {

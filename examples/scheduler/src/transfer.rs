@@ -23,7 +23,7 @@ use crate::{
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source},
     store::{Calendar, ScheduleStore, StoreReceipt, StoreWrite, carried_over},
 };
-use brought::{Brought, Replaced};
+use brought::{Brought, ReplacedState};
 
 pub use brought::{SAMPLE, complete, is_sample};
 
@@ -156,7 +156,7 @@ impl Transfer {
         }
         let replaced = self.blocking({
             let schedule = before;
-            move |folder, _| Replaced::of(folder, schedule)
+            move |folder, _| ReplacedState::of(folder, schedule)
         });
         let replaced = replaced.await?;
         self.write(brought.intake.state.clone(), only_items).await?;
@@ -191,7 +191,7 @@ impl Transfer {
     /// keeps its place where that is free. Doing it twice brings the import back.
     pub async fn undo(&self) -> Result<(), BadInput> {
         let _alone = self.writing.lock().await;
-        let before = self.blocking(|folder, _| Replaced::read(folder)).await?;
+        let before = self.blocking(|folder, _| ReplacedState::read(folder)).await?;
         let Some(before) = before else {
             return Err(BadInput::new(say!(
                 "there is no import to take back",
@@ -201,7 +201,7 @@ impl Transfer {
         };
         let now = self.stored().await?;
         let now = self
-            .blocking(move |folder, _| Replaced::of(folder, now))
+            .blocking(move |folder, _| ReplacedState::of(folder, now))
             .await?;
         self.write(before.schedule.clone(), false).await?;
         self.blocking(move |folder, _| {
@@ -298,7 +298,7 @@ async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput
     let schedule = stored.map(|stored| stored.schedule);
     let known = this.blocking(|folder, _| {
         let (classes, times) = brought::shown_classes(folder)?;
-        let (sample, undo) = (is_sample(folder), Replaced::is_there(folder));
+        let (sample, undo) = (is_sample(folder), ReplacedState::is_there(folder));
         Ok(json!({ "classes": classes, "times": times, "sample": sample, "undo": undo }))
     });
     let mut known = known.await?;

@@ -85,7 +85,7 @@ pub fn employee(caller: &Caller) -> String {
 }
 
 #[async_trait]
-impl fugato::axum::Agent for ServedSteward {
+impl fugato::axum::ServedAgent for ServedSteward {
     type State = Steward;
 
     fn name(&self) -> &'static str {

@@ -7,7 +7,8 @@ use fugato::state::say;
 use fugato::{
     MemoryLog, RunError, Runner,
     axum::{
-        Agent as AgentServed, BadInput, MessageIntent, TimelineItem, UserMessage, timeline, title,
+        BadInput, MessageIntent, ServedAgent as AgentServed, TimelineItem, UserMessage, timeline,
+        title,
     },
     cli::Lang,
     state::{Message, ThreadId},

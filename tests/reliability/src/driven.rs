@@ -86,8 +86,9 @@ pub async fn driven(server: &servers::Restate, bytes: usize, calls: u64) -> Tria
     let folder = tempfile::tempdir()?;
     let options = SqliteOptions::default().synchronous(Synchronous::Full);
     let file = SqliteLog::open_with(folder.path().join("threads.db"), options)?;
-    let memory = Driven::new(server, "InMemory", Arc::new(MemoryLog::default()), bytes).await?;
-    let sqlite = Driven::new(server, "OnSqlite", Arc::new(file), bytes).await?;
+    let memory =
+        DrivenThreads::new(server, "InMemory", Arc::new(MemoryLog::default()), bytes).await?;
+    let sqlite = DrivenThreads::new(server, "OnSqlite", Arc::new(file), bytes).await?;
 
     let endpoint = Endpoint::builder().bind(plain::Plain { bytes }).build();
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -142,14 +143,14 @@ impl Drop for Serving {
 }
 
 /// Threads of one step that the engine drives.
-struct Driven {
+struct DrivenThreads {
     name: &'static str,
     runner: Runner<Page>,
     engine: Restate,
     _serving: Serving,
 }
 
-impl Driven {
+impl DrivenThreads {
     async fn new<L: ThreadStore + 'static>(
         server: &servers::Restate,
         name: &'static str,

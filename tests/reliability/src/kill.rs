@@ -161,7 +161,7 @@ impl Parent {
             sleep(LOOK.min(end.saturating_duration_since(Instant::now()))).await;
         }
         for said in child.kill9().await? {
-            self.hear(said);
+            self.receive(said);
         }
         Ok(())
     }
@@ -187,7 +187,7 @@ impl Parent {
             sleep(LOOK).await;
         }
         for said in child.terminate().await? {
-            self.hear(said);
+            self.receive(said);
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Parent {
     /// Hears what the process says, answers, and begins jobs.
     pub(crate) async fn look(&mut self, child: &mut Child) -> TrialResult<()> {
         for said in child.heard() {
-            self.hear(said);
+            self.receive(said);
         }
         let known = self.threads().await?;
         for summary in &known {
@@ -287,7 +287,7 @@ impl Parent {
         Ok(self.tokens.into())
     }
 
-    pub(crate) fn hear(&mut self, said: ServerLine) {
+    pub(crate) fn receive(&mut self, said: ServerLine) {
         match said {
             ServerLine::Acknowledged(id) => {
                 if let Some(answer) = self.sent.get(&id) {

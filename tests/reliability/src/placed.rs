@@ -213,7 +213,7 @@ impl Scene {
         loop {
             for child in &mut self.children {
                 for said in child.heard() {
-                    self.parent.hear(said);
+                    self.parent.receive(said);
                 }
             }
             let one = self.random.usize(0..self.children.len());
@@ -247,7 +247,7 @@ impl Scene {
         if round.service {
             let one = self.random.usize(0..self.children.len());
             for said in self.children.swap_remove(one).kill9().await? {
-                self.parent.hear(said);
+                self.parent.receive(said);
             }
             self.parent.tell_again();
             died += 1;
@@ -291,7 +291,7 @@ impl Scene {
         }
         for child in self.children {
             for said in child.kill9().await? {
-                self.parent.hear(said);
+                self.parent.receive(said);
             }
         }
         Ok(self.parent.judge.verdict)

@@ -86,11 +86,11 @@ impl<S: State> RunFallback<S> for GraphFallback<S> {
         let fall = fell(MAIN, &self.name, &error);
         let done = done(main, thread).await?;
         let unseen: Vec<_> = match &self.backup {
-            Backup::Graph(_) => done.into_iter().filter(|deed| !deed.shared).collect(),
+            Backup::Graph(_) => done.into_iter().filter(|effect| !effect.shared).collect(),
             Backup::Function(_) => done,
         };
         if !unseen.is_empty() {
-            let effects = unseen.into_iter().map(|deed| deed.key).collect();
+            let effects = unseen.into_iter().map(|effect| effect.key).collect();
             let (to, why) = (self.name.clone(), error.clone().into());
             return Err(error.because(UnseenEffectsError { to, effects, why }));
         }
@@ -120,16 +120,16 @@ async fn done<S: State>(
     main: &Runner<S>,
     thread: &ThreadId,
 ) -> Result<Vec<PerformedEffect>, RunError> {
-    let (mut run, mut deeds) = (RunId(0), Vec::<PerformedEffect>::new());
+    let (mut run, mut performed) = (RunId(0), Vec::<PerformedEffect>::new());
     let mut records = main.records(thread);
     while let Some(entry) = records.try_next().await? {
         if entry.run != run {
             run = entry.run;
-            deeds.clear();
+            performed.clear();
         }
-        take(&mut deeds, &entry.scope, &entry.fact);
+        take(&mut performed, &entry.scope, &entry.fact);
     }
-    Ok(deeds)
+    Ok(performed)
 }
 
 /// An effect that was performed, or may have been.
@@ -152,17 +152,17 @@ impl PerformedEffect {
     }
 }
 
-fn take(deeds: &mut Vec<PerformedEffect>, scope: &str, fact: &Fact<String>) {
+fn take(performed: &mut Vec<PerformedEffect>, scope: &str, fact: &Fact<String>) {
     match fact {
         Fact::Intended { task, key, .. } | Fact::Receipt { task, key, .. } => {
-            let deed = PerformedEffect::of(scope, task.as_ref(), key);
-            if !deeds.contains(&deed) {
-                deeds.push(deed);
+            let effect = PerformedEffect::of(scope, task.as_ref(), key);
+            if !performed.contains(&effect) {
+                performed.push(effect);
             }
         }
         Fact::Undone { task, key, .. } => {
             let undone = PerformedEffect::of(scope, task.as_ref(), key);
-            deeds.retain(|deed| *deed != undone);
+            performed.retain(|effect| *effect != undone);
         }
         _ => {}
     }

@@ -82,7 +82,7 @@ impl<M: ChatModel> ChatModel for RecordedModel<M> {
                 return Err(error);
             }
         };
-        let watched = stream::unfold(Watched { deltas, watch }, |mut it| async move {
+        let watched = stream::unfold(RecordedAnswer { deltas, watch }, |mut it| async move {
             let Some(next) = it.deltas.next().await else {
                 it.watch.ended();
                 return None;
@@ -121,7 +121,7 @@ fn role(role: Role) -> &'static str {
 }
 
 /// An answer and its recording, which ends after the answer: an inner recording is there by then.
-struct Watched {
+struct RecordedAnswer {
     deltas: DeltaStream,
     watch: CallRecording,
 }

@@ -2,7 +2,6 @@
 mod candidates;
 mod compaction;
 mod crashes;
-mod deeds;
 mod direct;
 mod fallback;
 mod judge;
@@ -15,3 +14,4 @@ mod sequence;
 mod silence;
 mod tagged;
 mod trace;
+mod write_ledger;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode};
-use fugato_axum::{Agent, AgentRoutes, AllowAll, BadInput, UserMessage};
+use fugato_axum::{AgentRoutes, AllowAll, BadInput, ServedAgent, UserMessage};
 use fugato_graph::{BoxError, Context, END, Graph, Runner};
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::office::{Client, kinds};
+use crate::server::{Client, kinds};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Lines(Vec<String>);
@@ -29,7 +29,7 @@ impl State for Lines {
 struct Parallel(Runner<Lines>);
 
 #[async_trait]
-impl Agent for Parallel {
+impl ServedAgent for Parallel {
     type State = Lines;
 
     fn name(&self) -> &'static str {

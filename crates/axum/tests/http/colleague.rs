@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode, request::Parts};
 use fugato_axum::{
-    AccessDenied, Agent, AgentRoutes, BadInput, Caller, Tenant, ThreadAccess, UserMessage, belongs,
+    AccessDenied, AgentRoutes, BadInput, Caller, ServedAgent, Tenant, ThreadAccess, UserMessage,
+    belongs,
 };
 use fugato_graph::{BoxError, Context, END, Graph, NodePolicy, Runner, RunnerOptions};
 use fugato_state::{Interrupt, State, ThreadId};
@@ -21,7 +22,7 @@ use tokio_tungstenite::{
 
 use crate::{
     hostile::answers,
-    office::{Answer, Client},
+    server::{Answer, Client},
     wire::{PATIENCE, TestServer},
 };
 
@@ -119,7 +120,7 @@ impl ColleagueState {
 }
 
 #[async_trait]
-impl Agent for ColleagueState {
+impl ServedAgent for ColleagueState {
     type State = Claim;
 
     fn name(&self) -> &'static str {

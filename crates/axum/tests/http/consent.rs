@@ -2,13 +2,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use fugato_axum::{Agent, AgentRoutes, AllowAll, BadInput, MessageIntent, UserMessage};
+use fugato_axum::{AgentRoutes, AllowAll, BadInput, MessageIntent, ServedAgent, UserMessage};
 use fugato_graph::{Answers, BoxError, Context, END, Graph, Runner};
 use fugato_state::{EffectClass, State, ThreadId};
 use fugato_testkit::{
     consent::{
-        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, Endpoints, KeyedWrites, TestRequest,
-        TestResponse, WorldStore,
+        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, KeyedWrites, TestEndpoints,
+        TestRequest, TestResponse, WorldStore,
     },
     log::Failure,
 };
@@ -116,7 +116,7 @@ struct Writer {
 }
 
 #[async_trait]
-impl Agent for Writer {
+impl ServedAgent for Writer {
     type State = PendingLines;
 
     fn name(&self) -> &'static str {
@@ -185,7 +185,7 @@ async fn direct(runner: &Runner<PendingLines>, thread: &str, body: &Value) -> Te
 
 #[async_trait]
 impl ConsentWorld for Small {
-    async fn restart(&self) -> Result<Endpoints, BoxError> {
+    async fn restart(&self) -> Result<TestEndpoints, BoxError> {
         let outside = self.outside.clone();
         let runner = Runner::new(outside.graph()?, Arc::new(self.store.restart()?));
         let writer = Writer {
@@ -193,7 +193,7 @@ impl ConsentWorld for Small {
             outside,
         };
         let router = AgentRoutes::new(writer).authenticate(AllowAll).router();
-        Ok(Endpoints::new(move |request| {
+        Ok(TestEndpoints::new(move |request| {
             let (router, runner) = (router.clone(), runner.clone());
             async move {
                 match request.path.strip_prefix(DIRECT) {

@@ -6,7 +6,7 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_graph::BoxError;
-use fugato_testkit::consent::{ConsentSim, ConsentWorld, Endpoints, TestRequest, TestResponse};
+use fugato_testkit::consent::{ConsentSim, ConsentWorld, TestEndpoints, TestRequest, TestResponse};
 use serde_json::{Value, json};
 
 use crate::consent::{Defect, Small, lock};
@@ -34,7 +34,7 @@ struct FlawedProgram {
 
 /// That door, as long as the agent is open.
 struct FlawedDoor {
-    inner: Endpoints,
+    inner: TestEndpoints,
     wrong: DoorFlaw,
     seen: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -102,13 +102,13 @@ fn name_of(request: &TestRequest) -> String {
 
 #[async_trait]
 impl ConsentWorld for FlawedProgram {
-    async fn restart(&self) -> Result<Endpoints, BoxError> {
+    async fn restart(&self) -> Result<TestEndpoints, BoxError> {
         let door = Arc::new(FlawedDoor {
             inner: self.small.restart().await?,
             wrong: self.wrong,
             seen: self.seen.clone(),
         });
-        Ok(Endpoints::new(move |request| {
+        Ok(TestEndpoints::new(move |request| {
             let door = door.clone();
             async move { door.send(request).await }
         }))

@@ -8,7 +8,7 @@ use fugato_stream::{
 };
 use serde_json::{Value, json};
 
-use crate::office::LetterServer;
+use crate::server::LetterServer;
 
 /// The source of an event: the thread or a task at a position of the log, or a task without one.
 enum From {

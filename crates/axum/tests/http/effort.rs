@@ -11,7 +11,7 @@ use fugato_store::{
 };
 use serde_json::{Value, json};
 
-use crate::office::{Client, LetterServer, by_header};
+use crate::server::{Client, LetterServer, by_header};
 
 /// A log that notes what it is asked.
 #[derive(Default)]

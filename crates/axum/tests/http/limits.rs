@@ -7,17 +7,17 @@ use axum::{
     http::{Method, StatusCode},
     routing::get,
 };
-use fugato_axum::{ApiError, Caller, Limits, Quota};
+use fugato_axum::{ApiError, Caller, CallerQuota, Limits};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::office::{Client, LetterServer, request};
+use crate::server::{Client, LetterServer, request};
 
 #[tokio::test(start_paused = true)]
 async fn a_tenant_has_so_many_runs() {
-    let office = LetterServer::open();
+    let server = LetterServer::open();
     let limits = Limits::default().runs_per_minute(3).concurrent_runs(1);
-    let client = Client(office.routes().limits(limits).router());
+    let client = Client(server.routes().limits(limits).router());
     let begin = |thread: &str| {
         let path = format!("/threads/{thread}/runs");
         let client = client.clone();
@@ -27,7 +27,7 @@ async fn a_tenant_has_so_many_runs() {
     let second = begin("b").await;
     assert_eq!(second.error(), (429, "concurrent_runs".into()));
     assert_eq!(second.header("retry-after"), "1");
-    office.gate.add_permits(9);
+    server.gate.add_permits(9);
     client.get("/threads/a/events?follow=false").await;
     for thread in ["c", "d"] {
         assert_eq!(
@@ -53,9 +53,9 @@ async fn a_tenant_has_so_many_runs() {
 
 #[tokio::test]
 async fn a_tenant_has_so_many_streams() {
-    let office = LetterServer::open();
+    let server = LetterServer::open();
     let client = Client(
-        office
+        server
             .routes()
             .limits(Limits::default().streams(1))
             .router(),
@@ -73,7 +73,7 @@ async fn a_tenant_has_so_many_streams() {
 struct UsedUp;
 
 #[async_trait]
-impl Quota for UsedUp {
+impl CallerQuota for UsedUp {
     async fn admit(&self, _: &Caller) -> Result<(), ApiError> {
         Err(ApiError::too_many("credits", "3 credits are used up", None))
     }
@@ -81,10 +81,10 @@ impl Quota for UsedUp {
 
 #[tokio::test]
 async fn a_quota_keeps_from_more_and_from_nothing_else() {
-    let office = LetterServer::open();
-    office.client().run("desk", "a free day").await;
+    let server = LetterServer::open();
+    server.client().run("desk", "a free day").await;
     let own = Router::new().route("/own", get(async || "own").post(async || "changed"));
-    let client = Client(office.routes().beside(own).quota(UsedUp).router());
+    let client = Client(server.routes().beside(own).quota(UsedUp).router());
     let said = json!({ "messages": [{ "role": "user", "content": "a free day" }] });
     for (path, body) in [
         ("/threads/other/runs", json!({ "text": "a free day" })),

@@ -24,13 +24,13 @@ mod live;
 #[cfg(test)]
 mod native;
 #[cfg(test)]
-mod office;
-#[cfg(test)]
 mod progress;
 #[cfg(test)]
 mod protocols;
 #[cfg(test)]
 mod redaction;
+#[cfg(test)]
+mod server;
 #[cfg(test)]
 mod socket;
 #[cfg(test)]

@@ -3,7 +3,7 @@ use axum::http::{Method, StatusCode};
 use fugato_state::InterruptId;
 use serde_json::{Value, json};
 
-use crate::office::{Answer, Client, LetterServer};
+use crate::server::{Answer, Client, LetterServer};
 
 fn say(text: &str) -> Value {
     json!([{ "role": "user", "content": text }])

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode, request::Parts};
 use fugato_axum::{
-    AccessDenied, Agent, AgentRoutes, BadInput, Caller, Tenant, TimelineItem, UserMessage,
+    AccessDenied, AgentRoutes, BadInput, Caller, ServedAgent, Tenant, TimelineItem, UserMessage,
 };
 use fugato_graph::{BoxError, BudgetUnit, Context, END, Graph, Outcome, Runner, RunnerOptions};
 use fugato_state::{State, ToolStatus};
@@ -19,7 +19,7 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    office::Client,
+    server::Client,
     wire::{PATIENCE, TestServer},
 };
 
@@ -85,7 +85,7 @@ impl Teller {
 }
 
 #[async_trait]
-impl Agent for Teller {
+impl ServedAgent for Teller {
     type State = Account;
 
     fn name(&self) -> &'static str {

@@ -2,7 +2,7 @@
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::office::{Client, LetterServer, by_header};
+use crate::server::{Client, LetterServer, by_header};
 
 async fn timeline(client: &Client, thread: &str) -> Value {
     let path = format!("/threads/{thread}/timeline");
@@ -21,8 +21,8 @@ fn kinds(timeline: &Value) -> Vec<(u64, &str)> {
 
 #[tokio::test]
 async fn sch_124_the_timeline_is_restored_from_the_log() {
-    let office = LetterServer::open();
-    let client = office.client();
+    let server = LetterServer::open();
+    let client = server.client();
     client.run("desk", "a free day").await;
     let open = timeline(&client, "desk").await;
     let asked = &open["timeline"][2];
@@ -136,8 +136,8 @@ async fn a_copy_begins_with_what_was_said_before() {
 
 #[tokio::test]
 async fn nobody_reads_the_timeline_of_another_tenant() {
-    let office = LetterServer::open();
-    let client = Client(office.routes().authenticate(by_header).router());
+    let server = LetterServer::open();
+    let client = Client(server.routes().authenticate(by_header).router());
     let ask = async |user: &str| {
         let path = "/threads/desk/timeline";
         client

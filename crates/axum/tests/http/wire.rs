@@ -1,7 +1,7 @@
 //! Clients on a real connection.
 use std::{net::SocketAddr, time::Duration};
 
-use fugato_axum::{Agent, AgentRoutes, serve};
+use fugato_axum::{AgentRoutes, ServedAgent, serve};
 use fugato_stream::Event;
 use serde_json::Value;
 use tokio::{
@@ -22,7 +22,7 @@ pub(crate) struct TestServer {
 }
 
 impl TestServer {
-    pub(crate) async fn open(routes: AgentRoutes<impl Agent>) -> Self {
+    pub(crate) async fn open(routes: AgentRoutes<impl ServedAgent>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -104,7 +104,7 @@ impl Reader {
         let mut events = vec![];
         loop {
             let event = self.event().await.expect("the stream goes on");
-            let last = crate::office::kinds(std::slice::from_ref(&event)) == [kind];
+            let last = crate::server::kinds(std::slice::from_ref(&event)) == [kind];
             events.push(event);
             if last {
                 return events;
@@ -122,9 +122,9 @@ pub(crate) fn positions(events: &[Event]) -> Vec<u64> {
 
 #[tokio::test]
 async fn the_head_of_a_request_comes_in_time() {
-    let office = crate::office::LetterServer::open();
+    let server = crate::server::LetterServer::open();
     let limits = fugato_axum::Limits::default().head_timeout(Duration::from_millis(50));
-    let served = TestServer::open(office.routes().limits(limits)).await;
+    let served = TestServer::open(server.routes().limits(limits)).await;
     let mut slow = TcpStream::connect(served.address).await.unwrap();
     slow.write_all(b"GET /health HTTP/1.1\r\nhost: a.exam")
         .await
@@ -147,9 +147,9 @@ fn a_connection_lies_idle_for_longer_than_proxies_let_it() {
 
 #[tokio::test]
 async fn a_body_comes_in_time() {
-    let office = crate::office::LetterServer::open();
+    let server = crate::server::LetterServer::open();
     let limits = fugato_axum::Limits::default().body_timeout(Duration::from_millis(50));
-    let served = TestServer::open(office.routes().limits(limits)).await;
+    let served = TestServer::open(server.routes().limits(limits)).await;
     let mut slow = TcpStream::connect(served.address).await.unwrap();
     let head = "POST /threads/desk/runs HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\
         content-type: application/json\r\ncontent-length: 20\r\n\r\n{\"te";

@@ -26,9 +26,9 @@ impl State for Letter {
 
 /// [`Letter`], with the time of each line.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Dated(Vec<(i64, String)>);
+struct DatedLetter(Vec<(i64, String)>);
 
-impl State for Dated {
+impl State for DatedLetter {
     type Update = (i64, String);
     const VERSION: u32 = 2;
 
@@ -118,7 +118,7 @@ async fn k32_a_check_of_the_same_program_prints_its_summary() {
 #[tokio::test]
 async fn k32_a_check_tells_what_migrates_and_what_cannot_be_folded() {
     let log = written(&[("a", "hello"), ("b", "unreadable"), ("c", "hello")]).await;
-    let graph = || graph::<Dated>("ask", |line| (0, line.to_owned()), "send?");
+    let graph = || graph::<DatedLetter>("ask", |line| (0, line.to_owned()), "send?");
     let expected = expect![[r"
         a at 3: migrates: the state from version 1 to 2
         b at 3: cannot be read: an older value cannot be read: a value of state version 1 cannot be read as version 2: expected value at line 1 column 1

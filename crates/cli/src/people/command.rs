@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use clap::Subcommand;
-use fugato_axum::Role;
+use fugato_axum::CallerRole;
 use fugato_state::say;
 
 use super::{PeopleFile, PersonLimits, account};
@@ -18,7 +18,7 @@ pub enum PeopleCommand {
         name: String,
         /// The rights of the key: reader, person, approver or operator
         #[arg(long, default_value = "person", value_parser = role)]
-        role: Role,
+        role: CallerRole,
         /// The limits
         #[command(flatten)]
         limits: PersonLimits,
@@ -47,14 +47,14 @@ pub enum PeopleCommand {
 const MOST_SHOWN: usize = 40;
 
 /// The roles by their names.
-const ROLES: [(&str, Role); 4] = [
-    ("reader", Role::Reader),
-    ("person", Role::Person),
-    ("approver", Role::Approver),
-    ("operator", Role::Operator),
+const ROLES: [(&str, CallerRole); 4] = [
+    ("reader", CallerRole::Reader),
+    ("person", CallerRole::Person),
+    ("approver", CallerRole::Approver),
+    ("operator", CallerRole::Operator),
 ];
 
-fn role(text: &str) -> Result<Role, String> {
+fn role(text: &str) -> Result<CallerRole, String> {
     let found = ROLES.iter().find(|(name, _)| *name == text);
     let names = ROLES.map(|(name, _)| name).join(", ");
     found.map(|(_, role)| *role).ok_or_else(|| {
@@ -65,7 +65,7 @@ fn role(text: &str) -> Result<Role, String> {
     })
 }
 
-fn role_name(role: Role) -> &'static str {
+fn role_name(role: CallerRole) -> &'static str {
     let found = ROLES.iter().find(|(_, known)| *known == role);
     found.map_or("person", |(name, _)| name)
 }

@@ -5,7 +5,8 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_axum::{
-    AccessDenied, Agent, AgentRoutes, Authenticate, Caller, Parts, PersonDirectory, Role,
+    AccessDenied, AgentRoutes, Authenticate, Caller, CallerRole, Parts, PersonDirectory,
+    ServedAgent,
 };
 use fugato_graph::BoxError;
 use fugato_state::say;
@@ -75,12 +76,12 @@ impl<A> ProgramPeople<A> {
     }
 }
 
-fn person(account: &str, role: Role) -> Caller {
+fn person(account: &str, role: CallerRole) -> Caller {
     Caller::default().user(account).role(role)
 }
 
 #[async_trait]
-impl<A: Agent> Authenticate for ProgramPeople<A> {
+impl<A: ServedAgent> Authenticate for ProgramPeople<A> {
     async fn caller(&self, request: &Parts) -> Result<Caller, AccessDenied> {
         let people = self.people().map_err(|error| {
             tracing::error!(%error, "people cannot be read");
@@ -115,7 +116,7 @@ impl<A: Agent> Authenticate for ProgramPeople<A> {
 }
 
 #[async_trait]
-impl<A: Agent> PersonDirectory for ProgramPeople<A> {
+impl<A: ServedAgent> PersonDirectory for ProgramPeople<A> {
     type Agent = A;
 
     async fn open(&self, account: &str) -> Result<AgentRoutes<A>, BoxError> {

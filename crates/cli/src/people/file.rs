@@ -5,7 +5,7 @@ use std::{
 };
 
 use clap::Args;
-use fugato_axum::Role;
+use fugato_axum::CallerRole;
 use fugato_graph::BoxError;
 use fugato_state::say;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub(crate) struct PersonKey {
     /// The account, such as `ada` or `ada@acme`.
     pub(crate) person: String,
     /// The rights that this key gives.
-    pub(crate) role: Role,
+    pub(crate) role: CallerRole,
     /// The SHA-256 of the whole key, in hexadecimal.
     pub(crate) digest: String,
 }
@@ -122,7 +122,7 @@ impl PeopleFile {
     }
 
     /// Makes a key for a person, and returns it. Only its digest is kept.
-    pub(crate) fn add(&mut self, person: &str, role: Role) -> Result<String, CliError> {
+    pub(crate) fn add(&mut self, person: &str, role: CallerRole) -> Result<String, CliError> {
         let mut random = [0; 28];
         getrandom::fill(&mut random).map_err(|error| {
             CliError::new(say!(
@@ -239,14 +239,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/people.json");
         let add = |role| PeopleFile::change(&path, |people| people.add("ada", role)).unwrap();
-        let (own, second) = (add(Role::Person), add(Role::Reader));
+        let (own, second) = (add(CallerRole::Person), add(CallerRole::Reader));
         assert_ne!(own, second);
         let text = std::fs::read_to_string(&path).unwrap();
         let secret = own.split_once('-').unwrap().1;
         assert!(!text.contains(secret), "{text}");
         let people = PeopleFile::read(&path).unwrap();
         let found = people.find(&second).map(|key| (&*key.person, key.role));
-        assert_eq!(found, Some(("ada", Role::Reader)));
+        assert_eq!(found, Some(("ada", CallerRole::Reader)));
         for wrong in ["", "ada", &own[..own.len() - 1], &format!("{own} ")] {
             assert_eq!(people.find(wrong), None, "{wrong:?}");
         }

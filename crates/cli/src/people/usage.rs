@@ -9,7 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use fugato_axum::{ApiError, Caller, Quota};
+use fugato_axum::{ApiError, Caller, CallerQuota};
 use fugato_state::say;
 use fugato_store::{
     DocKey, DocStore, DocStoreExt as _, Namespace, Precondition, StoreError, StoreErrorKind,
@@ -62,7 +62,7 @@ impl PersonUsage {
 }
 
 #[async_trait]
-impl Quota for PersonUsage {
+impl CallerQuota for PersonUsage {
     async fn admit(&self, _: &Caller) -> Result<(), ApiError> {
         if let Some((message, wait)) = self.used_up().await? {
             return Err(ApiError::too_many("tokens_per_day", message, Some(wait)));

@@ -1,7 +1,7 @@
 //! Copies of conversations that outlive the machine: shipping, and going on with them.
 use std::sync::Arc;
 
-use fugato_commits::{CommitLog, CommitLogOptions, Home, RestorePoint, Shipped};
+use fugato_commits::{CommitLog, CommitLogOptions, Home, RestorePoint, ShippingLog};
 use fugato_graph::BoxError;
 use fugato_state::{ThreadId, say};
 use fugato_store::{DocStore, DocStoreExt as _, Precondition, StoreError, StoreErrorKind};
@@ -22,7 +22,7 @@ pub(crate) async fn shipped(flags: &Flags, store: Store) -> Result<Store, BoxErr
     let copy = open_copy(&address).await?;
     let home = home(&*store.docs).await?;
     Ok(Store {
-        log: Arc::new(Shipped::new(store.log, copy, home)),
+        log: Arc::new(ShippingLog::new(store.log, copy, home)),
         docs: store.docs,
     })
 }

@@ -1,7 +1,7 @@
 //! A small agent behind the command line.
 use async_trait::async_trait;
 use clap::Parser;
-use fugato_axum::{Agent, BadInput, MessageIntent, UserMessage};
+use fugato_axum::{BadInput, MessageIntent, ServedAgent, UserMessage};
 use fugato_cli::{CliCommand, Flags};
 use fugato_graph::Runner;
 use fugato_state::{State, ThreadId};
@@ -25,7 +25,7 @@ pub(crate) struct Small<S: State> {
 }
 
 #[async_trait]
-impl<S: State> Agent for Small<S> {
+impl<S: State> ServedAgent for Small<S> {
     type State = S;
 
     fn name(&self) -> &'static str {

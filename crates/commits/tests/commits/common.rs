@@ -17,11 +17,11 @@ pub(crate) struct Objects {
     place: Place,
     zombie_age: Option<Duration>,
     one_process: bool,
-    last: Mutex<Option<Opened>>,
+    last: Mutex<Option<TestStore>>,
 }
 
 /// A store, and the folder that goes when it does.
-type Opened = (Arc<dyn ObjectStore>, Option<TempDir>);
+type TestStore = (Arc<dyn ObjectStore>, Option<TempDir>);
 
 #[derive(Default, Clone, Copy)]
 enum Place {
@@ -58,7 +58,7 @@ impl Objects {
         Self { zombie_age, ..self }
     }
 
-    fn last(&self) -> MutexGuard<'_, Option<Opened>> {
+    fn last(&self) -> MutexGuard<'_, Option<TestStore>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -2,7 +2,7 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_commits::{
-    CommitLog, CommitLogOptions, Home, RestorePoint, Restored, Shipped,
+    CommitLog, CommitLogOptions, Home, RestorePoint, RestoreReport, ShippingLog,
     object_store::memory::InMemory,
 };
 use fugato_state::{Millis, Seq, ThreadId};
@@ -47,7 +47,7 @@ struct World {
 }
 
 /// A process: its store, and what it knows of objects.
-type Process = Shipped<InterceptedLog<MemoryLog, Life>>;
+type Process = ShippingLog<InterceptedLog<MemoryLog, Life>>;
 
 impl World {
     fn new() -> Self {
@@ -89,10 +89,10 @@ impl World {
 
     async fn process(&self, life: &Life) -> Result<Process, StoreError> {
         let copy = self.copy(life).await?;
-        Ok(Shipped::new(self.store(life), copy, self.home))
+        Ok(ShippingLog::new(self.store(life), copy, self.home))
     }
 
-    async fn restore(&self, name: &str, life: &Life) -> Result<Restored, StoreError> {
+    async fn restore(&self, name: &str, life: &Life) -> Result<RestoreReport, StoreError> {
         let copy = self.copy(life).await?;
         let store = self.store(life);
         let point = RestorePoint::Newest;

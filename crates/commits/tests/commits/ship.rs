@@ -2,7 +2,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use fugato_commits::{CommitLog, Home, RestorePoint, Shipped};
+use fugato_commits::{CommitLog, Home, RestorePoint, ShippingLog};
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
     AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, MemoryLog, Record, StoreError,
@@ -41,14 +41,14 @@ impl LogFactory for Shipping {
         let copy = self.objects.fresh_log(clock).await?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some((local.clone(), home));
-        Ok(OpenedLog::whole(Shipped::new(local, copy, home)))
+        Ok(OpenedLog::whole(ShippingLog::new(local, copy, home)))
     }
 
     async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let copy = self.objects.reopened_log(clock).await?;
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let (local, home) = last.clone().ok_or("nothing was opened")?;
-        Ok(OpenedLog::whole(Shipped::new(local, copy, home)))
+        Ok(OpenedLog::whole(ShippingLog::new(local, copy, home)))
     }
 }
 
@@ -88,7 +88,7 @@ struct LostDisks {
 /// The machine on which everything was restored last.
 type Newest = Arc<Mutex<Option<Disk>>>;
 
-type Disk = (MemoryLog, Arc<Shipped<MemoryLog>>);
+type Disk = (MemoryLog, Arc<ShippingLog<MemoryLog>>);
 
 impl LostDisks {
     fn of(objects: Objects, lags: bool) -> Self {
@@ -109,7 +109,7 @@ impl LostDisks {
             let restored = copy.restore(&thread, &local, home, newest).await?;
             assert_eq!(restored.left_behind, 0);
         }
-        let own = (local.clone(), Arc::new(Shipped::new(local, copy, home)));
+        let own = (local.clone(), Arc::new(ShippingLog::new(local, copy, home)));
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         *newest = Some(own.clone());
         let (newest, lags) = (self.newest.clone(), self.lags);
@@ -143,7 +143,7 @@ struct Machine {
 }
 
 impl Machine {
-    fn newest(&self) -> Arc<Shipped<MemoryLog>> {
+    fn newest(&self) -> Arc<ShippingLog<MemoryLog>> {
         let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         newest.as_ref().unwrap_or(&self.own).1.clone()
     }

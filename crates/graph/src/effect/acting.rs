@@ -77,12 +77,12 @@ impl<S: State> Context<S> {
     /// or an earlier one. Pure effects are not recorded; those of the whole thread belong to no
     /// task.
     pub async fn performed_effects(&self) -> Vec<String> {
-        let (reply, deeds) = oneshot::channel();
+        let (reply, decision) = oneshot::channel();
         let who = self.who(false);
         // Without a driver there is no answer, and the wait for it never ends.
         let _ = self.shared.calls.unbounded_send(Call::Deeds { who, reply });
-        match deeds.await {
-            Ok(deeds) => deeds,
+        match decision.await {
+            Ok(decision) => decision,
             Err(_) => std::future::pending().await,
         }
     }

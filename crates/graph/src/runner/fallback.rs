@@ -64,7 +64,9 @@ impl<S: State> RunnerInner<S> {
         };
         let mut stands = error.clone();
         if error.kind.is_failure() {
-            let main = Runner { shop: self.clone() };
+            let main = Runner {
+                inner: self.clone(),
+            };
             match fallback.take_over(&main, thread, error.clone()).await {
                 Ok(backup) => return relayed(backup, Some(run), hub).await,
                 Err(error) => stands = error,

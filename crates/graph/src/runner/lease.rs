@@ -17,7 +17,7 @@ impl<S: State> Runner<S> {
         why: impl Into<String>,
     ) -> Result<(), RunError> {
         let (by, why) = (by.into(), why.into());
-        let control = lock(&self.shop.live)
+        let control = lock(&self.inner.live)
             .get(thread)
             .and_then(|live| live.control.upgrade());
         let stop = || StopReason::Cancel {
@@ -37,8 +37,8 @@ impl<S: State> Runner<S> {
                 RunErrorKind::Cancelled { .. } => Ok(()),
                 // Nobody would receive the signal of a thread that moves.
                 RunErrorKind::Busy { owner, .. } if !is_move(owner) => {
-                    self.shop.signal(thread, by, why).await?;
-                    self.shop.unsignal(thread).await
+                    self.inner.signal(thread, by, why).await?;
+                    self.inner.unsignal(thread).await
                 }
                 _ => Err(error),
             },
@@ -49,12 +49,12 @@ impl<S: State> Runner<S> {
     /// [`HandedOver`](RunErrorKind::HandedOver). Runs that are under way stay until they are
     /// [handed over](Self::hand_over); threads can still be read, amended and cancelled.
     pub fn close(&self) {
-        self.shop.closed.send_replace(true);
+        self.inner.closed.send_replace(true);
     }
 
     /// Waits until the runner is [closed](Self::close): the end of whatever starts runs by itself.
     pub fn closed(&self) -> impl Future<Output = ()> + Send + use<S> {
-        let mut closed = self.shop.closed.subscribe();
+        let mut closed = self.inner.closed.subscribe();
         async move {
             // A runner that is gone begins nothing either.
             drop(closed.wait_for(|closed| *closed).await);
@@ -64,7 +64,7 @@ impl<S: State> Runner<S> {
     /// Asks the run of a thread to stop after its step, and to leave its thread to others. One that
     /// has not begun a step is not asked: however long it takes to open, the thread comes on.
     pub(crate) fn stop_after_step(&self, thread: &ThreadId) {
-        let live = lock(&self.shop.live);
+        let live = lock(&self.inner.live);
         let control = live.get(thread).and_then(|live| live.control.upgrade());
         if let Some(control) = control.filter(|control| control.has_stepped()) {
             control.stop(StopReason::Drain);
@@ -73,7 +73,7 @@ impl<S: State> Runner<S> {
 
     /// Asks every run of this process to stop after its step, and to leave its thread to others.
     pub(crate) fn drain(&self) {
-        for live in lock(&self.shop.live).values() {
+        for live in lock(&self.inner.live).values() {
             if let Some(control) = live.control.upgrade() {
                 control.stop(StopReason::Drain);
             }
@@ -86,10 +86,10 @@ impl<S: State> Runner<S> {
     pub async fn hand_over(&self, grace: Duration) -> usize {
         let all = async {
             loop {
-                let rested = self.shop.rested.notified();
+                let rested = self.inner.rested.notified();
                 tokio::pin!(rested);
                 rested.as_mut().enable();
-                if lock(&self.shop.live).is_empty() {
+                if lock(&self.inner.live).is_empty() {
                     return;
                 }
                 self.drain();
@@ -98,7 +98,7 @@ impl<S: State> Runner<S> {
         };
         match tokio::time::timeout(grace, all).await {
             Ok(()) => 0,
-            Err(_) => lock(&self.shop.live).len(),
+            Err(_) => lock(&self.inner.live).len(),
         }
     }
 }

@@ -285,12 +285,12 @@ async fn k10_nobody_renews_a_lease_that_is_given_back() {
 }
 
 /// A store at which a signal arrives after the end of its run; a permit lets the run end.
-struct Overtaken {
+struct OvertakenStore {
     log: MemoryLog,
     gate: Arc<Semaphore>,
 }
 
-impl Intercept for Overtaken {
+impl Intercept for OvertakenStore {
     async fn around<T: Send>(
         &self,
         asked: StoreCall<'_>,
@@ -310,7 +310,7 @@ impl Intercept for Overtaken {
 async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
     let gate = Arc::new(Semaphore::new(0));
     let log = MemoryLog::default();
-    let overtaken = Overtaken {
+    let overtaken = OvertakenStore {
         log: log.clone(),
         gate: Arc::clone(&gate),
     };

@@ -13,7 +13,7 @@ use fugato_state::{Interrupt, InterruptId, Millis, Seq, ThreadId};
 use fugato_store::{Commit, Expect, MemoryLog, Record, Status, ThreadLog};
 use serde_json::{Value, json};
 
-use graphs::{KINDS, Wiring, graph};
+use graphs::{GraphShape, KINDS, graph};
 use states::{
     AliasedField, AliasedVariant, Inner, Old, OldInner, OptionalField, OtherAmount, RemovedField,
     RenamedField, RenamedVariant, RequiredField, Second, SecondHalfRead, SecondInner,
@@ -26,7 +26,7 @@ const BEGINS: Millis = 2_000_000_000_000;
 const LATER: Millis = BEGINS + 3_600_000;
 
 /// A thread as the old program left it.
-struct Parked {
+struct ParkedThread {
     id: ThreadId,
     records: Vec<Record>,
     opening: Opening,
@@ -54,16 +54,16 @@ fn log(now: Millis) -> Arc<MemoryLog> {
     Arc::new(MemoryLog::with_clock(move || now))
 }
 
-fn runner<S: TestState, I: Inner>(wiring: Wiring, log: Arc<MemoryLog>) -> Runner<S> {
+fn runner<S: TestState, I: Inner>(wiring: GraphShape, log: Arc<MemoryLog>) -> Runner<S> {
     let options = RunnerOptions::default().longest_sleep(std::time::Duration::ZERO);
     Runner::new(graph::<S, I>(wiring), log).options(options)
 }
 
 /// Runs the old program, and cuts every third log off somewhere, as a crash does.
-async fn begin() -> Vec<Parked> {
+async fn begin() -> Vec<ParkedThread> {
     let (first, second) = (log(BEGINS), log(LATER));
-    let old = runner::<Old, OldInner>(Wiring::Same, first.clone());
-    let later = runner::<Old, OldInner>(Wiring::Same, second.clone());
+    let old = runner::<Old, OldInner>(GraphShape::Same, first.clone());
+    let later = runner::<Old, OldInner>(GraphShape::Same, second.clone());
     let mut threads = vec![];
     for n in 0..THREADS {
         let id = ThreadId::new(format!("t{n:04}")).expect("the name keeps the rules");
@@ -86,7 +86,7 @@ async fn begin() -> Vec<Parked> {
         };
         let begun = |record: &Record| String::from_utf8_lossy(&record.0).contains("intended");
         let doubts = records.iter().any(begun);
-        threads.push(Parked {
+        threads.push(ParkedThread {
             id,
             records,
             opening,
@@ -132,7 +132,10 @@ fn answers(open: &[Interrupt]) -> Opening {
 }
 
 /// Opens a thread, and returns what came of it.
-async fn open<S: TestState>(runner: &Runner<S>, parked: &Parked) -> Result<RunResult<S>, RunError> {
+async fn open<S: TestState>(
+    runner: &Runner<S>,
+    parked: &ParkedThread,
+) -> Result<RunResult<S>, RunError> {
     match &parked.opening {
         Opening::Start => runner.start(&parked.id, vec![S::of_kind("after")]).await,
         Opening::Recover => runner.recover(&parked.id).await,
@@ -194,7 +197,7 @@ impl StoredThread {
 }
 
 /// Compares a preview with what opening then does. `fits` is true if old answers are still answers.
-async fn compare<S: TestState>(runner: &Runner<S>, parked: &Parked, fits: bool) -> Preview {
+async fn compare<S: TestState>(runner: &Runner<S>, parked: &ParkedThread, fits: bool) -> Preview {
     let id = &parked.id;
     let preview = runner.preview(id).await.expect("the log is read");
     let preview = preview.expect("the thread exists");
@@ -244,7 +247,7 @@ fn is_refusal(kind: &RunErrorKind) -> bool {
     )
 }
 
-fn compare_questions(preview: &Preview, parked: &Parked, written: &StoredThread, fits: bool) {
+fn compare_questions(preview: &Preview, parked: &ParkedThread, written: &StoredThread, fits: bool) {
     let id = &parked.id;
     let states = match &preview.compatibility {
         Compatibility::Migrates { states } => &states[..],
@@ -288,10 +291,10 @@ fn sorted(ids: &[InterruptId]) -> Vec<&str> {
 }
 
 /// Previews and opens every thread with a program, and counts what the previews said.
-fn try_out<S: TestState, I: Inner>(wiring: Wiring, threads: &[Parked]) -> String {
+fn try_out<S: TestState, I: Inner>(wiring: GraphShape, threads: &[ParkedThread]) -> String {
     let fits = !matches!(
         wiring,
-        Wiring::AnswerWithRequired | Wiring::AnswerOfOtherType
+        GraphShape::AnswerWithRequired | GraphShape::AnswerOfOtherType
     );
     let mut counts = BTreeMap::<&str, usize>::new();
     runtime().block_on(async {
@@ -322,12 +325,12 @@ fn try_out<S: TestState, I: Inner>(wiring: Wiring, threads: &[Parked]) -> String
     })
 }
 
-type Program = (&'static str, fn(&[Parked]) -> String);
+type Program = (&'static str, fn(&[ParkedThread]) -> String);
 
 macro_rules! programs {
     ($($name:literal: $state:ty, $inner:ty, $wiring:ident;)*) => {
         const PROGRAMS: &[Program] = &[
-            $(($name, |threads| try_out::<$state, $inner>(Wiring::$wiring, threads)),)*
+            $(($name, |threads| try_out::<$state, $inner>(GraphShape::$wiring, threads)),)*
         ];
     };
 }

@@ -11,9 +11,9 @@ async fn idle(_: Context<Conversation>) {}
 
 /// The targets of the edges of each node, of which the last stands for the end, and the sources and
 /// the target of a join.
-type Wiring = (Vec<BTreeSet<usize>>, Option<(BTreeSet<usize>, usize)>);
+type Reach = (Vec<BTreeSet<usize>>, Option<(BTreeSet<usize>, usize)>);
 
-fn wiring() -> impl Strategy<Value = Wiring> {
+fn wiring() -> impl Strategy<Value = Reach> {
     let targets = proptest::collection::btree_set(0..=NAMES.len(), 1..3);
     let edges = proptest::collection::vec(targets, NAMES.len());
     let sources = proptest::collection::btree_set(0..NAMES.len(), 2..4);
@@ -21,7 +21,7 @@ fn wiring() -> impl Strategy<Value = Wiring> {
 }
 
 /// Returns what `build` must find, by going through all ways again and again until nothing changes.
-fn expected((edges, join): &Wiring) -> Vec<BuildIssue> {
+fn expected((edges, join): &Reach) -> Vec<BuildIssue> {
     let (mut reached, mut ends) = (BTreeSet::from([0]), BTreeSet::new());
     for _ in 0..=NAMES.len() {
         for (from, targets) in edges.iter().enumerate() {

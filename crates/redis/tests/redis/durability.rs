@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::common::{commit, prefix, thread};
 use fugato_redis::{RedisLog, RedisOptions, ServerDurability};
 use fugato_store::{StoreErrorKind, ThreadLog};
-use fugato_testkit::log::{Verdict, nothing_is_lost_with_a_killed_server};
+use fugato_testkit::log::{CheckResult, nothing_is_lost_with_a_killed_server};
 use servers::Redis;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn k13_nothing_acknowledged_is_lost_with_a_killed_server() -> Verdict {
+async fn k13_nothing_acknowledged_is_lost_with_a_killed_server() -> CheckResult {
     let Some(server) = Redis::start() else {
         return Ok(());
     };

@@ -178,13 +178,13 @@ async fn serve(
 }
 
 /// The logs of one scenario, and the service that goes on with their threads.
-struct Placed {
+struct PlacedScenario {
     service: &'static Service,
     scenario: u64,
     logs: AtomicU64,
 }
 
-impl Placed {
+impl PlacedScenario {
     fn new() -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         Self {
@@ -200,7 +200,7 @@ impl Placed {
     }
 }
 
-impl Drop for Placed {
+impl Drop for PlacedScenario {
     fn drop(&mut self) {
         let prefix = self.prefix();
         let threads = &self.service.threads.0;
@@ -209,7 +209,7 @@ impl Drop for Placed {
 }
 
 #[async_trait::async_trait]
-impl PlacingEngine for Placed {
+impl PlacingEngine for PlacedScenario {
     async fn place(&self, agent: Arc<dyn Drive>, thread: &ThreadId) -> Result<Next, RunError> {
         let (prefix, log) = (self.prefix(), self.logs.load(Ordering::Relaxed));
         let key = ThreadId::new(format!("{prefix}{log}/{thread}")).expect("it is short");
@@ -228,7 +228,7 @@ impl PlacingEngine for Placed {
 }
 
 #[async_trait::async_trait]
-impl LogFactory for Placed {
+impl LogFactory for PlacedScenario {
     fn abilities(&self) -> Abilities {
         Abilities::log_only().with_snapshots().with_admin()
     }
@@ -244,4 +244,4 @@ impl LogFactory for Placed {
     }
 }
 
-fugato_testkit::kernel_suite!(Placed::new(), if Service::shared().is_some());
+fugato_testkit::kernel_suite!(PlacedScenario::new(), if Service::shared().is_some());

@@ -60,13 +60,13 @@ async fn a_closed_database_is_one_file() -> Outcome {
 }
 
 /// The files of a database whose process was killed after so many commits.
-struct Killed {
+struct CrashedFiles {
     folder: TempDir,
 }
 
 const COMMITS: Seq = 12;
 
-impl Killed {
+impl CrashedFiles {
     async fn new() -> Result<Self, Box<dyn std::error::Error>> {
         Ok(Self::beyond(0).await?.0)
     }
@@ -128,7 +128,7 @@ impl Killed {
 
 #[tokio::test]
 async fn what_was_acknowledged_before_a_kill_is_there() -> Outcome {
-    let killed = Killed::new().await?;
+    let killed = CrashedFiles::new().await?;
     assert_eq!(killed.records().await?, 12);
     assert_eq!(files(killed.folder.path()), ["desk.db"]);
     Ok(())
@@ -137,7 +137,7 @@ async fn what_was_acknowledged_before_a_kill_is_there() -> Outcome {
 #[tokio::test]
 async fn a_damaged_header_of_a_write_ahead_log_is_told() -> Outcome {
     for at in 0..32 {
-        let killed = Killed::new().await?;
+        let killed = CrashedFiles::new().await?;
         killed.change(|log| log[at] ^= 0x40)?;
         expect![[
             r"FOLDER/desk.db-wal: the write-ahead log is damaged in its header, and no commit in it can be read; put back a copy of the database and the log, or move the log away to go on without these commits: mv 'FOLDER/desk.db-wal' 'FOLDER/desk.db-wal.damaged' && rm -f 'FOLDER/desk.db-shm'"
@@ -152,12 +152,12 @@ async fn a_damaged_header_of_a_write_ahead_log_is_told() -> Outcome {
 
 #[tokio::test]
 async fn a_damage_within_a_write_ahead_log_is_told_with_what_to_do() -> Outcome {
-    let frames = fs::metadata(Killed::new().await?.beside("wal"))?.len();
+    let frames = fs::metadata(CrashedFiles::new().await?.beside("wal"))?.len();
     let frames = usize::try_from(frames)? / FRAME;
     assert!(frames > 12, "{frames} frames");
     for frame in 0..frames {
         for (at, index) in [(9, false), (17, true), (500, false)] {
-            let killed = Killed::new().await?;
+            let killed = CrashedFiles::new().await?;
             killed.change(|log| log[32 + frame * FRAME + at] ^= 1)?;
             // Of the last frame only the index knows that it was committed.
             if !index && frame + 1 < frames {
@@ -180,7 +180,7 @@ async fn a_damage_within_a_write_ahead_log_is_told_with_what_to_do() -> Outcome 
 
 #[tokio::test]
 async fn what_a_process_wrote_before_its_commit_counted_is_no_damage() -> Outcome {
-    let (killed, mut longer) = Killed::beyond(2).await?;
+    let (killed, mut longer) = CrashedFiles::beyond(2).await?;
     let counted = usize::try_from(fs::metadata(killed.beside("wal"))?.len())?;
     assert!(longer.len() > counted + FRAME, "{} bytes", longer.len());
     // Another process began to write over it, so that the last commit follows what does not fit.
@@ -196,7 +196,7 @@ async fn what_a_process_wrote_before_its_commit_counted_is_no_damage() -> Outcom
 
 #[tokio::test]
 async fn a_write_ahead_log_that_was_cut_or_removed_is_told() -> Outcome {
-    let killed = Killed::new().await?;
+    let killed = CrashedFiles::new().await?;
     killed.change(|log| log.truncate(32 + 5 * FRAME + 7))?;
     assert!(killed.refused().contains("is damaged after 5 pages"));
     fs::remove_file(killed.beside("wal"))?;
@@ -209,7 +209,7 @@ async fn a_write_ahead_log_that_was_cut_or_removed_is_told() -> Outcome {
 
 #[tokio::test]
 async fn a_write_ahead_log_without_its_database_is_told() -> Outcome {
-    let killed = Killed::new().await?;
+    let killed = CrashedFiles::new().await?;
     fs::write(killed.path(), b"")?;
     let told = killed.refused();
     expect![[r"FOLDER/desk.db: the database is missing or empty, but its write-ahead log FOLDER/desk.db-wal is there; put the database back, or move the log away to begin a new one"]]

@@ -74,7 +74,7 @@ impl Book {
     }
 
     /// Notes what a caller says.
-    pub(super) fn hear<'a>(&mut self, words: impl Iterator<Item = &'a String>) {
+    pub(super) fn record_words<'a>(&mut self, words: impl Iterator<Item = &'a String>) {
         self.heard.extend(words.cloned());
     }
 

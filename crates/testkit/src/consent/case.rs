@@ -137,7 +137,7 @@ impl<'a> Case<'a> {
     fn perform(&mut self, batch: &[PlannedRequest]) -> Result<(), String> {
         for planned in batch {
             self.agree(planned)?;
-            self.book.hear(planned.said.iter());
+            self.book.record_words(planned.said.iter());
         }
         let dies_after = self.random.percent(10).then(|| self.random.below(150));
         let several = batch.len() > 1;

@@ -6,7 +6,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{
     case::PlannedRequest,
-    world::{ConsentWorld, Endpoints, TestRequest, TestResponse},
+    world::{ConsentWorld, TestEndpoints, TestRequest, TestResponse},
 };
 
 /// Nothing here takes long; a request that hangs is a failure.
@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// A program that runs.
 pub(super) struct Life {
     /// None of a life in which nothing runs.
-    endpoints: Option<Endpoints>,
+    endpoints: Option<TestEndpoints>,
     runtime: Runtime,
     turn: Duration,
 }

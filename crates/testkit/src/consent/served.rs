@@ -15,7 +15,7 @@ use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 
 use super::world::{
-    ConsentAnswer, ConsentWords, ConsentWorld, Endpoints, TestRequest, TestResponse,
+    ConsentAnswer, ConsentWords, ConsentWorld, TestEndpoints, TestRequest, TestResponse,
 };
 use crate::program::{Server, TestProgram};
 
@@ -85,7 +85,7 @@ fn expire(threads: &Path) -> Result<(), Error> {
 
 #[async_trait]
 impl<W: ConsentWorld> ConsentWorld for ServedProgram<W> {
-    async fn restart(&self) -> Result<Endpoints, BoxError> {
+    async fn restart(&self) -> Result<TestEndpoints, BoxError> {
         let threads = self.program.path(self.threads);
         if threads.exists() {
             expire(&threads)?;
@@ -96,7 +96,7 @@ impl<W: ConsentWorld> ConsentWorld for ServedProgram<W> {
         let server = |_| self.program.server(&args);
         let servers: Arc<[Server]> = (0..PROCESSES).map(server).collect();
         let sent = AtomicUsize::default();
-        Ok(Endpoints::new(move |request: TestRequest| {
+        Ok(TestEndpoints::new(move |request: TestRequest| {
             let turn = sent.fetch_add(1, Ordering::Relaxed) % PROCESSES;
             let servers = servers.clone();
             async move {

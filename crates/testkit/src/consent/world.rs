@@ -24,7 +24,7 @@ use tower_service::Service;
 #[async_trait]
 pub trait ConsentWorld: Send + Sync {
     /// Opens the program, at first and after each crash of the one before.
-    async fn restart(&self) -> Result<Endpoints, BoxError>;
+    async fn restart(&self) -> Result<TestEndpoints, BoxError>;
 
     /// Returns a request as this caller sends it, such as with a header that names the caller.
     async fn signed(&self, _caller: &str, request: TestRequest) -> TestRequest {
@@ -88,9 +88,11 @@ const _: Option<&dyn ConsentWorld> = None;
 
 /// The endpoints of a program that is open. It ends when they are dropped.
 #[derive(Clone)]
-pub struct Endpoints(Arc<dyn Fn(TestRequest) -> BoxFuture<'static, TestResponse> + Send + Sync>);
+pub struct TestEndpoints(
+    Arc<dyn Fn(TestRequest) -> BoxFuture<'static, TestResponse> + Send + Sync>,
+);
 
-impl Endpoints {
+impl TestEndpoints {
     /// Creates endpoints that this function answers for.
     pub fn new<F: Future<Output = TestResponse> + Send + 'static>(
         answer: impl Fn(TestRequest) -> F + Send + Sync + 'static,
@@ -117,7 +119,7 @@ impl Endpoints {
     }
 }
 
-impl fmt::Debug for Endpoints {
+impl fmt::Debug for TestEndpoints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Endpoints").finish_non_exhaustive()
     }

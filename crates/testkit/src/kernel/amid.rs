@@ -10,10 +10,10 @@ use fugato_state::Question;
 
 use super::{
     fixture::{Page, line},
-    script::{Built, check, check_with},
+    script::{BuildResult, check, check_with},
     world::{MailNode, Stage, WiringExt},
 };
-use crate::log::{LogFactory, Verdict};
+use crate::log::{CheckResult, LogFactory};
 
 /// A question, and a node at the door.
 const AMID: &str = "open -> ask slow -> last; ask: pause; slow: door";
@@ -24,7 +24,7 @@ fn eager() -> RunnerOptions {
 
 /// A question is answered while its siblings work: the answer is stored at once, and its client gets
 /// the end of the run.
-pub async fn k7_an_answer_is_taken_while_siblings_work(factory: &dyn LogFactory) -> Verdict {
+pub async fn k7_an_answer_is_taken_while_siblings_work(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > reached then questions
@@ -44,7 +44,7 @@ pub async fn k7_an_answer_is_taken_while_siblings_work(factory: &dyn LogFactory)
 }
 
 /// In an eager run what comes after the question goes on, too, while its siblings work.
-pub async fn k7_an_answer_is_taken_in_an_eager_run(factory: &dyn LogFactory) -> Verdict {
+pub async fn k7_an_answer_is_taken_in_an_eager_run(factory: &dyn LogFactory) -> CheckResult {
     let words = "open -> ask slow; ask -> then; slow then -> last; ask: pause; slow: door";
     let expected = expect![[r#"
         > begin start
@@ -64,7 +64,7 @@ pub async fn k7_an_answer_is_taken_in_an_eager_run(factory: &dyn LogFactory) -> 
 }
 
 /// In every durability an answer is stored before it is acknowledged.
-pub async fn k7_an_answer_amid_siblings_is_stored_at_once(factory: &dyn LogFactory) -> Verdict {
+pub async fn k7_an_answer_amid_siblings_is_stored_at_once(factory: &dyn LogFactory) -> CheckResult {
     let hour = Duration::from_secs(3600);
     let batched = Durability::Batched {
         max_records: 100,
@@ -89,7 +89,9 @@ pub async fn k7_an_answer_amid_siblings_is_stored_at_once(factory: &dyn LogFacto
 
 /// A wrong answer amid siblings is refused with the same typed errors as any other, and changes
 /// nothing.
-pub async fn k8_a_wrong_answer_amid_siblings_changes_nothing(factory: &dyn LogFactory) -> Verdict {
+pub async fn k8_a_wrong_answer_amid_siblings_changes_nothing(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > reached then questions
@@ -118,7 +120,9 @@ pub async fn k8_a_wrong_answer_amid_siblings_changes_nothing(factory: &dyn LogFa
 
 /// An answer amid siblings touches only its own task: no sibling begins again, and no effect is done
 /// again.
-pub async fn k9_an_answer_amid_siblings_touches_only_its_task(factory: &dyn LogFactory) -> Verdict {
+pub async fn k9_an_answer_amid_siblings_touches_only_its_task(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > reached then questions
@@ -137,7 +141,7 @@ pub async fn k9_an_answer_amid_siblings_touches_only_its_task(factory: &dyn LogF
 }
 
 /// Builds a node that sends a mail and then asks, and a node at the door.
-fn sending(stage: &Stage) -> Built {
+fn sending(stage: &Stage) -> BuildResult {
     let mail = stage.mails(EffectClass::Once);
     let sends = move |cx: Context<Page>| {
         let mail: MailNode = mail.clone();
@@ -158,7 +162,9 @@ fn sending(stage: &Stage) -> Built {
 
 /// A repeat of a named answer amid siblings attaches to the run, and has no second effect; the same
 /// name with another answer is an error.
-pub async fn k12_a_repeat_of_an_answer_amid_siblings_attaches(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_a_repeat_of_an_answer_amid_siblings_attaches(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > reached then questions
@@ -182,7 +188,9 @@ pub async fn k12_a_repeat_of_an_answer_amid_siblings_attaches(factory: &dyn LogF
 }
 
 /// A question inside of a subgraph is answered while a task outside works.
-pub async fn k21_a_question_inside_is_answered_amid_siblings(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_a_question_inside_is_answered_amid_siblings(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let words = "open -> sub slow -> last; slow: door; sub/ x -> ask -> y; sub/ ask: pause";
     let expected = expect![[r#"
         > begin start
@@ -205,7 +213,7 @@ pub async fn k21_a_question_inside_is_answered_amid_siblings(factory: &dyn LogFa
 }
 
 /// An approval amid siblings needs its id, and one whose value a sibling has changed is asked anew.
-pub async fn k35_an_approval_amid_siblings_needs_its_id(factory: &dyn LogFactory) -> Verdict {
+pub async fn k35_an_approval_amid_siblings_needs_its_id(factory: &dyn LogFactory) -> CheckResult {
     let graph = |stage: &Stage| {
         let graph = stage.says(&["open", "more", "last"]);
         let shown = |page: &Page| format!("send {} lines", page.lines.len());
@@ -252,7 +260,9 @@ pub async fn k35_an_approval_amid_siblings_needs_its_id(factory: &dyn LogFactory
 }
 
 /// The findings of a finished task are readable at once, although its step folds them later.
-pub async fn k2_what_finished_tasks_found_is_readable_at_once(factory: &dyn LogFactory) -> Verdict {
+pub async fn k2_what_finished_tasks_found_is_readable_at_once(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let words = "open -> one slow sub -> last; slow: door; sub/ x -> y";
     let expected = expect![[r#"
         > in any order then begin start

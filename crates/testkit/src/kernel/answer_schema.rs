@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     fixture::{Page, line},
-    script::{Built, check},
+    script::{BuildResult, check},
     world::{Stage, alone},
 };
-use crate::log::{LogFactory, Verdict};
+use crate::log::{CheckResult, LogFactory};
 
 /// The answer as the program that asked knew it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ struct RequiredReason {
     why: String,
 }
 
-fn deciding(stage: &Stage) -> Built {
+fn deciding(stage: &Stage) -> BuildResult {
     let graph = Graph::<Page>::starting_at("ask");
     let graph = match &*stage.program {
         "" => graph.pause("ask", |_| "sure?", |_, it: Choice| line(it.yes.to_string())),
@@ -66,7 +66,9 @@ fn deciding(stage: &Stage) -> Built {
 
 /// A question whose answer schema now has other descriptions, another name, or a new optional field
 /// is answered as before.
-pub async fn k20_an_answer_that_fits_both_schemas_is_taken(factory: &dyn LogFactory) -> Verdict {
+pub async fn k20_an_answer_that_fits_both_schemas_is_taken(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? ask#1~1 "sure?" {yes}
@@ -86,7 +88,9 @@ pub async fn k20_an_answer_that_fits_both_schemas_is_taken(factory: &dyn LogFact
 
 /// An answer that does not fit both schemas changes nothing. The question is asked again, under
 /// another id and in its present form, and an operator can finish it as before.
-pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
+pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? ask#1~1 "sure?" {yes}
@@ -110,7 +114,7 @@ pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(factory: &dyn LogFa
 }
 
 /// Builds a node that asks for an `A` and reads the answer itself.
-fn reading<A>(said: impl Fn(A) -> String + Send + Sync + 'static) -> Built
+fn reading<A>(said: impl Fn(A) -> String + Send + Sync + 'static) -> BuildResult
 where
     A: JsonSchema + DeserializeOwned + Send + 'static,
 {
@@ -128,7 +132,7 @@ where
 /// tried again by a program that can read it, or an operator finishes it.
 pub async fn k20_an_answer_that_a_node_cannot_read_fails_its_task(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? ask#1~1 q: "sure?" {yes}

@@ -11,11 +11,11 @@ use super::{
     script::{check, compare},
     world::{NamedNodesExt, Stage, WiringExt},
 };
-use crate::log::{LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, LogFactory, holds, same};
 
 /// A step of one task is one record, and one append; the start is stored with the first, the end
 /// with the last.
-pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > as json then start in
         = 3; + in | a | b; ran a#1 b#1
@@ -28,7 +28,7 @@ pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// Outcomes of several tasks are appended as they finish; the closing record comes with the last.
-pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let turns: Vec<_> = (0..3).map(|_| Arc::new(Notify::new())).collect();
     let waits = turns.clone();
@@ -70,7 +70,7 @@ pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Verdict {
 
 /// A pause asks in the append of the step before it; its answer, its outcome and the end of the
 /// step are one append.
-pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_a_pause(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > as json then start
         ? confirm#1~1 "ok?" boolean
@@ -85,7 +85,7 @@ pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Verdict {
 
 /// One task asks while another works: results are stored as they arrive. If a node asks midway, the
 /// answer is stored before the task runs again.
-pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > as json then begin start
         > written 4 then open then end
@@ -103,7 +103,7 @@ pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// Arrivals at a join are in the closing records, and so is the task that it starts.
-pub async fn append_of_a_join(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_a_join(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > as json then start
         = + open | a | b | last; ran a#1 b#1 last#1 open#1
@@ -116,7 +116,7 @@ pub async fn append_of_a_join(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// An effect of class `Once` is an intent, the action, its receipt, and its step.
-pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_an_effect(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > as json then start
         = + sent; ran send#1; did send#1/mail
@@ -129,7 +129,7 @@ pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Verdict {
 
 /// A failure that is retried is stored with the time of the retry, and the thread sleeps until
 /// then.
-pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_a_retry(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > as json then start
         = + a; ran a#1 a#1 try 2
@@ -141,7 +141,7 @@ pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Verdict {
 
 /// The steps of a subgraph in a scatter have its scope. Its last step is appended with the outcome
 /// of its task, and with the closing record if it was the last of all.
-pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let turns: Vec<_> = (0..2).map(|_| Arc::new(Notify::new())).collect();
     let waits = turns.clone();
@@ -194,7 +194,7 @@ pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Verdict {
 
 /// A cancellation records its author, its reason and the dropped tasks; an amendment its author,
 /// its reason and the finished task.
-pub async fn append_of_a_cancellation_and_an_amendment(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_a_cancellation_and_an_amendment(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > as json then start
         ? ask#1~1 "ok?" boolean
@@ -216,7 +216,7 @@ pub async fn append_of_a_cancellation_and_an_amendment(factory: &dyn LogFactory)
 }
 
 /// A fork is one transaction: a snapshot and one record, after the position at which it was made.
-pub async fn append_of_a_fork(factory: &dyn LogFactory) -> Verdict {
+pub async fn append_of_a_fork(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());

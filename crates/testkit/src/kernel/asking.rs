@@ -7,15 +7,15 @@ use fugato_state::Question;
 
 use super::{
     fixture::{Calls, Change, Page, line},
-    script::{Built, check},
+    script::{BuildResult, check},
     world::{Stage, WiringExt},
 };
-use crate::log::{LogFactory, Verdict};
+use crate::log::{CheckResult, LogFactory};
 
 type Silence = Box<dyn Fn(&Page) -> Vec<Change> + Send + Sync>;
 
 /// Builds open, then the pauses size and colour at once, and a node in parallel.
-fn two_pauses(stage: &Stage) -> Built {
+fn two_pauses(stage: &Stage) -> BuildResult {
     let size = |_: &Page, size: u8| line(format!("size {size}"));
     let colour = |_: &Page, colour: Option<String>| line(format!("colour {colour:?}"));
     let graph = stage.says(&["open", "work", "last"]);
@@ -27,7 +27,7 @@ fn two_pauses(stage: &Stage) -> Built {
 
 /// Several questions can be open at once, each with its own id, its prompt, and the schema of its
 /// answer. An answer without an id needs exactly one open question.
-pub async fn k7_several_questions_are_open_at_once(factory: &dyn LogFactory) -> Verdict {
+pub async fn k7_several_questions_are_open_at_once(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? size#1~1 "how large?" uint8
@@ -54,7 +54,7 @@ pub async fn k7_several_questions_are_open_at_once(factory: &dyn LogFactory) -> 
 }
 
 /// An id is never used again in its thread: not in later steps or runs, and not after expiry.
-pub async fn k7_d19_ids_are_never_used_again(factory: &dyn LogFactory) -> Verdict {
+pub async fn k7_d19_ids_are_never_used_again(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? ask#1~1 "more?" boolean
@@ -86,7 +86,7 @@ pub async fn k7_d19_ids_are_never_used_again(factory: &dyn LogFactory) -> Verdic
 /// Any node can ask midway, and several questions at once: its memo stays, and when all questions
 /// are answered it is called again. Asking is a value, never an error, so that no catch-all can
 /// swallow a question.
-pub async fn k7_d5_d25_a_node_asks_midway(factory: &dyn LogFactory) -> Verdict {
+pub async fn k7_d5_d25_a_node_asks_midway(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? book#1~1 from: "from when?" uint32
@@ -113,7 +113,9 @@ pub async fn k7_d5_d25_a_node_asks_midway(factory: &dyn LogFactory) -> Verdict {
 
 /// An answer goes to the question of its name, also if its task asks another one after it: the
 /// other has an id of its own, and the earlier answer does not answer it.
-pub async fn k7_d3_an_answer_goes_to_the_question_of_its_name(factory: &dyn LogFactory) -> Verdict {
+pub async fn k7_d3_an_answer_goes_to_the_question_of_its_name(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? act#1~1 delete?: "delete?" boolean
@@ -149,7 +151,7 @@ pub async fn k7_d3_an_answer_goes_to_the_question_of_its_name(factory: &dyn LogF
     check(factory, graph, expected).await
 }
 
-pub(super) fn midway(calls: &Calls) -> Built {
+pub(super) fn midway(calls: &Calls) -> BuildResult {
     let calls = calls.clone();
     Graph::<Page>::starting_at("book")
         .node("book", move |cx: Context<Page>| {
@@ -177,7 +179,7 @@ fn book(cx: &Context<Page>) -> Result<Outcome<Change>, serde_json::Error> {
 }
 
 /// A node that asks nothing, or two questions under one key, fails; its thread can go on.
-pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! task ask#1 asks badly: it asks without a question: it asks without a question (Question; failed)
@@ -210,7 +212,7 @@ pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Ve
 
 /// A wrong answer is refused with a typed error, and nothing changes. Where the schema allows null,
 /// null is an answer.
-pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Verdict {
+pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? size#1~1 "how large?" uint8
@@ -248,7 +250,7 @@ pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> V
 
 /// An approval whose digest no longer matches is refused, and one that matches is not. An outdated
 /// prompt cannot be approved: the question is asked again in its present form.
-pub async fn k8_an_approval_of_something_else_is_refused(factory: &dyn LogFactory) -> Verdict {
+pub async fn k8_an_approval_of_something_else_is_refused(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start delete 3 files
         ? confirm#1~A "[\"delete 3 files\"]" boolean, to approve
@@ -281,7 +283,7 @@ pub async fn k8_an_approval_of_something_else_is_refused(factory: &dyn LogFactor
 }
 
 /// An expired question ends in its update, or is asked again under a new id: the thread can go on.
-pub async fn k8_an_expired_question_is_no_dead_end(factory: &dyn LogFactory) -> Verdict {
+pub async fn k8_an_expired_question_is_no_dead_end(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > fresh silence then start
         ? ask#1~1 "well?" boolean, expires
@@ -318,7 +320,7 @@ pub async fn k8_an_expired_question_is_no_dead_end(factory: &dyn LogFactory) -> 
 
 /// Answering one question touches only its own task: no finished task runs again, and the other
 /// questions stay open.
-pub async fn k9_d6_d17_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> Verdict {
+pub async fn k9_d6_d17_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? size#1~1 "how large?" uint8

@@ -7,7 +7,7 @@ use super::{
     script::{check, check_with},
     world::Stage,
 };
-use crate::log::{LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, LogFactory, holds, same};
 
 async fn idle(_: Context<Page>) {}
 
@@ -99,7 +99,7 @@ fn problems() -> Vec<(GraphBuilder<Page>, BuildIssue)> {
 }
 
 /// `build` rejects graphs that could fail, and names the problem.
-pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Verdict {
+pub async fn k5_build_rejects(factory: &dyn LogFactory) -> CheckResult {
     Fixture::of(factory).await?;
     for (graph, expected) in problems() {
         let found = graph
@@ -123,7 +123,7 @@ pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Verdict {
 
 /// A branch to an undeclared target stops the run with an error that names it; the run can go on
 /// with a corrected router.
-pub async fn k5_d8_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k5_d8_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! the branch of node a chose "nowhere"; it declares a, END (UndeclaredTarget; failed)
@@ -150,7 +150,7 @@ pub async fn k5_d8_an_undeclared_target_is_an_error(factory: &dyn LogFactory) ->
 }
 
 /// A join that is half filled when no task is left is an error.
-pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! after 2 steps: the run ended while the join last had only arrivals from a (HalfFilledJoin; failed)
@@ -166,7 +166,7 @@ pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Verd
 
 /// Arrivals at one node in one step are one task; a join is one task too, whenever its sources
 /// finish.
-pub async fn k5_d9_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> Verdict {
+pub async fn k5_d9_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         = + open | a | b | meet | detour | last; ran a#1 b#1 detour#1 last#1 meet#1 open#1
@@ -190,7 +190,7 @@ pub async fn k5_d9_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -
 
 /// A scatter over nothing continues after its workers' node, once, when all workers of the step are
 /// done.
-pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Verdict {
+pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         = + open | a | b | collect; ran a#1 b#1 collect#1 open#1
@@ -217,7 +217,7 @@ pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Verd
 }
 
 /// A run that exceeds the step limit has an error of its own.
-pub async fn k5_the_step_limit_has_its_own_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k5_the_step_limit_has_its_own_error(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > without appends then start
         ! after 7 steps: the run reached its limit of 7 steps (StepLimit; failed)

@@ -13,13 +13,13 @@ use serde_json::Value;
 use super::{
     AppendFault,
     fixture::{Calls, Change, Fixture, Page, fails, finished, line, question, whole},
-    script::{Built, check},
-    world::{Door, NamedNodesExt, Stage, WiringExt, texts},
+    script::{BuildResult, check},
+    world::{NamedNodesExt, Stage, TestGate, WiringExt, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 /// Builds open, then the pause and the nodes a and b; the pause and b meet.
-pub(super) fn asking(stage: &Stage) -> Built {
+pub(super) fn asking(stage: &Stage) -> BuildResult {
     let pause = if stage.is("gone") || stage.is("followed") {
         "confirm"
     } else {
@@ -35,7 +35,7 @@ pub(super) fn asking(stage: &Stage) -> Built {
 
 /// A thread that waits in a removed node is refused with the list of what is missing, and nothing
 /// changes; with the rename declared it continues.
-pub async fn k20_d7_a_renamed_node_is_refused_or_followed(factory: &dyn LogFactory) -> Verdict {
+pub async fn k20_d7_a_renamed_node_is_refused_or_followed(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         ? ask#1~1 "ok?" boolean
@@ -57,7 +57,7 @@ pub async fn k20_d7_a_renamed_node_is_refused_or_followed(factory: &dyn LogFacto
 }
 
 /// Half-filled joins follow a rename too, and are refused without it.
-pub async fn k20_half_filled_joins_follow_a_rename(factory: &dyn LogFactory) -> Verdict {
+pub async fn k20_half_filled_joins_follow_a_rename(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         ? ask#1~1 "ok?" boolean
@@ -92,7 +92,7 @@ pub async fn k20_half_filled_joins_follow_a_rename(factory: &dyn LogFactory) -> 
 /// changes.
 pub async fn k20_a_shape_that_changed_without_a_version_is_named(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let before = Graph::<Old>::starting_at("ask")
         .pause("ask", |_| "how many?", |_, n: u32| n)
@@ -136,7 +136,7 @@ impl State for UnversionedState {
 
 /// A change of nodes that the thread does not refer to is accepted: the thread continues, and the
 /// log records that the graph changed.
-pub async fn k20_other_changes_go_on_and_are_recorded(factory: &dyn LogFactory) -> Verdict {
+pub async fn k20_other_changes_go_on_and_are_recorded(factory: &dyn LogFactory) -> CheckResult {
     let mut stage = Stage::of(Fixture::of(factory).await?, "");
     question(stage.desk.start(&asking(&stage)?).await)?;
     "grown".clone_into(&mut stage.program);
@@ -162,9 +162,9 @@ pub async fn k20_other_changes_go_on_and_are_recorded(factory: &dyn LogFactory) 
 /// A repeated request goes on with no run whose nodes are gone; the older program goes on with it.
 pub async fn k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let desk = Fixture::of(factory).await?;
-    let door = Door::default();
+    let door = TestGate::default();
     let graph = |second: &'static str| {
         Graph::<Page>::starting_at("slow")
             .node("slow", door.node("slow"))
@@ -189,7 +189,7 @@ pub async fn k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone(
 
 /// A log that closes a step twice is refused: it would open the same tasks again, and the run would
 /// wait for one of each for ever.
-pub async fn k20_a_log_that_opens_a_task_twice_is_refused(factory: &dyn LogFactory) -> Verdict {
+pub async fn k20_a_log_that_opens_a_task_twice_is_refused(factory: &dyn LogFactory) -> CheckResult {
     let stage = Stage::of(Fixture::of(factory).await?, "");
     let (desk, graph) = (&stage.desk, asking(&stage)?);
     question(desk.start(&graph).await)?;
@@ -268,7 +268,7 @@ impl State for New {
 
 /// A newer version of the state folds the old log by its migrations, and writes a barrier with its
 /// snapshot; an older program then refuses the thread.
-pub async fn k20_a_newer_state_migrates_behind_a_barrier(factory: &dyn LogFactory) -> Verdict {
+pub async fn k20_a_newer_state_migrates_behind_a_barrier(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let old = Graph::<Old>::starting_at("ask")
         .pause("ask", |_| "how many?", |_, n: u32| n)
@@ -329,7 +329,7 @@ pub async fn k20_a_newer_state_migrates_behind_a_barrier(factory: &dyn LogFactor
 
 /// A subgraph whose state has a newer version continues after the records of the older program, by
 /// an answer, an amendment or a retry, and its log can still be read.
-pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> CheckResult {
     let (old, new) = within()?;
     for how in ["answered", "finished by hand", "after a crash"] {
         let mut desk = Fixture::of(factory).await?;

@@ -13,7 +13,7 @@ use super::{
     script::check,
     world::{MailNode, NamedNodesExt, Stage, WiringExt, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 fn stored(error: Option<RunError>) -> Option<StoreErrorKind> {
     match error.map(|error| error.kind) {
@@ -53,7 +53,7 @@ async fn states(runner: &Runner<Page>, desk: &Fixture, from: Seq) -> Result<Vec<
 /// Compaction at every checkpoint of a thread with runs, receipts and questions: the later part
 /// keeps every state, its history, its forks, its open questions and its receipts; the earlier part
 /// is gone.
-pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> Verdict {
+pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> CheckResult {
     let mut upto = 1;
     loop {
         let mut desk = Fixture::of(factory).await?;
@@ -115,7 +115,7 @@ pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> V
 }
 
 /// Forks after the compacted position are the same as before the compaction.
-pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> Verdict {
+pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start in
         = + in | a | send | b; ran a#1 b#1 send#1
@@ -138,7 +138,7 @@ pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// A compaction that is not possible is refused, and nothing changes.
-pub async fn k17_what_cannot_be_compacted_is_refused(factory: &dyn LogFactory) -> Verdict {
+pub async fn k17_what_cannot_be_compacted_is_refused(factory: &dyn LogFactory) -> CheckResult {
     let stage = Stage::of(Fixture::of(factory).await?, "");
     let alone = Runner::on_log(stage.wire("a")?.build()?, stage.desk.opened.log.clone());
     finished(alone.start(&stage.desk.thread, ()).await)?;
@@ -168,7 +168,7 @@ pub async fn k17_what_cannot_be_compacted_is_refused(factory: &dyn LogFactory) -
 }
 
 /// A removed thread leaves nothing behind: a new one under its name starts from the beginning.
-pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Verdict {
+pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let Some(admin) = desk.opened.admin.clone() else {
         return Ok(());
@@ -212,7 +212,7 @@ pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Verdict
 }
 
 /// A fork outlives its origin, and has none of the origin's later records.
-pub async fn k17_a_fork_stands_alone(factory: &dyn LogFactory) -> Verdict {
+pub async fn k17_a_fork_stands_alone(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start in
         = + in | a | send | b; ran a#1 b#1 send#1

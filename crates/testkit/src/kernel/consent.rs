@@ -9,14 +9,14 @@ use serde_json::json;
 
 use super::{
     fixture::{Fixture, Page, line, question, thread},
-    script::{Built, check},
+    script::{BuildResult, check},
     wiring::{enter, leave},
     world::{Stage, WiringExt, alone, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 /// Builds two approvals, one after the other, of the page's lines.
-fn two_approvals(_: &Stage) -> Built {
+fn two_approvals(_: &Stage) -> BuildResult {
     let shown = |page: &Page| page.lines.clone();
     Graph::<Page>::starting_at("first")
         .approval("first", shown, |_, ok: bool| line(format!("first {ok}")))
@@ -26,7 +26,7 @@ fn two_approvals(_: &Stage) -> Built {
 }
 
 /// Builds a node that asks midway for approval of the newest line.
-fn asking_node(_: &Stage) -> Built {
+fn asking_node(_: &Stage) -> BuildResult {
     let act = |cx: Context<Page>| async move {
         let newest = cx.state().lines.last().cloned().unwrap_or_default();
         let mut asked = Question::new::<bool>("agree", newest.as_str());
@@ -40,7 +40,7 @@ fn asking_node(_: &Stage) -> Built {
 }
 
 /// An answer without an id approves nothing, although only one question is open; only its id does.
-pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Verdict {
+pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start delete
         ? first#1~A ["delete"] boolean, to approve
@@ -59,7 +59,7 @@ pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Verdict {
 
 /// The same question in another thread, or in a new incarnation of the thread, has another id: an
 /// answer to one does not answer the other.
-pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> Verdict {
+pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start delete
         ? first#1~A ["delete"] boolean, to approve
@@ -77,7 +77,7 @@ pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> V
 
 /// An amendment that changes the content of an open approval withdraws it, and the question is
 /// asked again.
-pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
+pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start delete one
         ? first#1~A ["delete one"] boolean, to approve
@@ -100,7 +100,7 @@ pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Verd
 }
 
 /// The same for a node that has asked midway.
-pub async fn k35_a_changed_value_of_a_node_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
+pub async fn k35_a_changed_value_of_a_node_is_asked_anew(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start delete one
         ? act#1~A agree: "delete one" boolean, to approve
@@ -122,7 +122,7 @@ pub async fn k35_a_changed_value_of_a_node_is_asked_anew(factory: &dyn LogFactor
 
 /// A repeated request gets the result of the first, whatever has opened since, and in another
 /// process too.
-pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Verdict {
+pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start delete
         ? first#1~A ["delete"] boolean, to approve
@@ -155,7 +155,7 @@ pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Ver
 /// The same for the questions of a subgraph: the thread keeps the request names.
 pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let expected = expect![[r#"
         > start delete
         ? inside#1/first#1~A ["delete"] boolean, to approve
@@ -195,7 +195,7 @@ pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
 }
 
 /// The record of an answer has its author, its endpoint, its name and its standing consent.
-pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Verdict {
+pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> CheckResult {
     let stage = Stage::of(Fixture::of(factory).await?, "");
     let desk = &stage.desk;
     let runner = desk.runner(&two_approvals(&stage)?);
@@ -222,7 +222,7 @@ pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Verdi
 
 /// A node that is called again with an answer acts only if its action is still the one that was
 /// shown.
-pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Verdict {
+pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start delete
         ? act#1~A agree: "delete" boolean, to approve
@@ -237,7 +237,7 @@ pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Verd
 
 /// An approval that an older program asked, with an id that is not bound to what it shows, is asked
 /// anew, after an answer and after a crash; nothing is approved before.
-pub async fn k35_a_card_of_an_older_program_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
+pub async fn k35_a_card_of_an_older_program_is_asked_anew(factory: &dyn LogFactory) -> CheckResult {
     for by_answer in [true, false] {
         let (stage, old) = (Stage::of(Fixture::of(factory).await?, ""), thread("old"));
         let desk = &stage.desk;

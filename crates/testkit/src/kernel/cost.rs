@@ -2,7 +2,7 @@
 use fugato_graph::{Context, END, Graph, RunnerOptions};
 
 use super::fixture::{Change, Fixture, Page, finished, line};
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 fn counting(steps: i64, idle: usize) -> Result<Graph<Page>, Failure> {
     let mut graph =
@@ -41,7 +41,7 @@ async fn cost(
 
 /// The records and bytes of a step do not grow with the number of nodes, the length of the log or
 /// the size of the state.
-pub async fn k6_d31_what_a_step_appends_is_constant(factory: &dyn LogFactory) -> Verdict {
+pub async fn k6_d31_what_a_step_appends_is_constant(factory: &dyn LogFactory) -> CheckResult {
     let small = cost(factory, 1_200, 0, 10).await?;
     let wide = cost(factory, 120, 300, 100_000).await?;
     // The first commit has the input.

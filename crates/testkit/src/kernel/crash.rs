@@ -15,7 +15,7 @@ use super::{
     steps::three,
     world::{NamedNodesExt, WiringExt},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 /// Continues a thread from any standing until it is idle; every question gets its answer.
 async fn carry_on(desk: &Fixture, runner: &Runner<Page>) -> Result<Page, RunError> {
@@ -83,7 +83,7 @@ fn graphs(calls: &Calls) -> Result<Vec<(&'static str, Graph<Page>)>, Failure> {
 
 /// The process dies before or after any append, another one continues, and the end is the same as
 /// without a crash. No task with a stored outcome runs again.
-pub async fn k24_a_crash_at_any_append_changes_nothing(factory: &dyn LogFactory) -> Verdict {
+pub async fn k24_a_crash_at_any_append_changes_nothing(factory: &dyn LogFactory) -> CheckResult {
     let calls = Calls::default();
     for (name, graph) in graphs(&calls)? {
         let whole = Fixture::of(factory).await?;
@@ -206,7 +206,7 @@ fn see(world: &Calls, seen: &mut SeenCounts) {
 /// The process dies before or after any append, in lazy modes and schedules too, and the end is the
 /// same as without a crash. Actions of class `Once` were done exactly once; a person was asked
 /// about those in doubt.
-pub async fn k24_a_crash_never_repeats_an_effect(factory: &dyn LogFactory) -> Verdict {
+pub async fn k24_a_crash_never_repeats_an_effect(factory: &dyn LogFactory) -> CheckResult {
     let batched = Durability::Batched {
         max_records: 1_000,
         max_delay: Duration::from_secs(3),

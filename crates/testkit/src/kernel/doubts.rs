@@ -16,14 +16,14 @@ use super::{
     script::check,
     world::{MailNode, Stage, between},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 /// A node that acts, between two others.
 const MAIL: &str = "a -> send -> b; send: once mail";
 
 /// An action before a crash is never repeated blindly: a person sees its input, and answers that it
 /// happened, with its result, or that it did not.
-pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > die before 3 then start
         ! after 1 steps: the log failed (Store Other; unfinished)
@@ -56,7 +56,7 @@ pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -
 
 /// A node that began an action and is a pause or a subgraph in the next program leaves no doubt
 /// behind: a person is asked about it before the new node does anything.
-pub async fn k10_a_node_of_another_kind_keeps_the_doubt(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_a_node_of_another_kind_keeps_the_doubt(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > die before 3 then start then another process then program pause then recover
         ! after 1 steps: the log failed (Store Other; unfinished)
@@ -89,7 +89,7 @@ pub async fn k10_a_node_of_another_kind_keeps_the_doubt(factory: &dyn LogFactory
 
 /// An answer that the node cannot use is not taken for the result: the person is asked again, with
 /// the reason.
-pub async fn k10_an_answer_of_another_type_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_an_answer_of_another_type_is_asked_anew(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > die before 3 then start then another process then recover
         ! after 1 steps: the log failed (Store Other; unfinished)
@@ -112,7 +112,7 @@ pub async fn k10_an_answer_of_another_type_is_asked_anew(factory: &dyn LogFactor
 
 /// `reconcile` is called before a person is asked, and only in doubt. If it finds nothing, or
 /// fails, a person is asked.
-pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> CheckResult {
     let graph = |stage: &Stage| {
         let (notes, found) = (stage.calls.clone(), stage.program.clone());
         let effect = move || {
@@ -171,7 +171,7 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// No question is asked before the action can no longer be under way, by the clock of the store.
-pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let (world, asked) = (Calls::default(), Calls::default());
     let (notes, clock) = (asked.clone(), desk.clock.clone());
@@ -216,7 +216,7 @@ pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Ve
 
 /// The same doubt after another crash is asked again, under another id: an old answer does not
 /// answer it.
-pub async fn k10_the_same_doubt_again_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_the_same_doubt_again_is_asked_anew(factory: &dyn LogFactory) -> CheckResult {
     // After the answer "it did not happen", the action is done, and the process dies again
     // before the receipt: the answer is stored, then the new intent, and the receipt is not.
     let expected = expect![[r#"
@@ -248,7 +248,7 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(factory: &dyn LogFactory) ->
 }
 
 /// An answered doubt stays answered if the process dies before the answer was used.
-pub async fn k10_an_answer_to_a_doubt_survives_a_crash(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_an_answer_to_a_doubt_survives_a_crash(factory: &dyn LogFactory) -> CheckResult {
     for nth in 1..=4 {
         let world = Calls::default();
         let mut desk = Fixture::of(factory).await?;
@@ -306,7 +306,7 @@ async fn careless(cx: &Context<Page>, how: Careless, world: &Calls) -> Result<()
 
 /// A doubt is not lost if a node catches every error, drops the action's future or ends before it:
 /// the thread asks, and continues after the answer.
-pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> CheckResult {
     let acts = |stage: &Stage, how| {
         let notes = stage.world.clone();
         between(move |cx: Context<Page>| {
@@ -364,7 +364,7 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Verdict {
 
 /// A node that does not wait for a successful action causes no question: the action runs to its
 /// end, and its result is then known.
-pub async fn k10_an_action_goes_on_without_its_node(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_an_action_goes_on_without_its_node(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > without appends then start
         = + sent; did act
@@ -402,7 +402,7 @@ pub async fn k10_an_action_goes_on_without_its_node(factory: &dyn LogFactory) ->
 
 /// An action that exceeds its timeout is dropped and in doubt, and so is one that panics or fails,
 /// or whose result cannot be stored. It is reconciled at once if it can be, and never repeated.
-pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> CheckResult {
     let acts = |stage: &Stage, how, found| {
         let notes = stage.world.clone();
         between(move |cx: Context<Page>| {
@@ -485,7 +485,7 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Verdic
 }
 
 /// A doubt about an action of the whole thread outlives the task that started it.
-pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > without appends then start
         ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the task went on without waiting for its result","summary":"It was begun, and its end is not known (the task went on without waiting for its result). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
@@ -520,7 +520,7 @@ pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(factory: &dyn LogFactory
 
 /// A doubt that a person has settled stays settled, although the node does not call the action
 /// again.
-pub async fn k10_a_settled_doubt_needs_no_further_call(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_a_settled_doubt_needs_no_further_call(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > without appends then start
         ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the connection was lost","summary":"It was begun, and its end is not known (the connection was lost). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
@@ -552,7 +552,9 @@ pub async fn k10_a_settled_doubt_needs_no_further_call(factory: &dyn LogFactory)
 
 /// An operator finishes the task that asks about an action of the whole thread, which stays in
 /// doubt: the run does not end well before the action is settled.
-pub async fn k10_an_operator_settles_a_doubt_of_the_thread(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_an_operator_settles_a_doubt_of_the_thread(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let expected = expect![[r#"
         > die before 3 then start then another process then recover
         ! after 1 steps: the log failed (Store Other; unfinished)

@@ -14,7 +14,7 @@ use super::{
     fixture::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, thread},
     world::Stage,
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -40,7 +40,7 @@ fn of_agent(desk: &Fixture, graph: &Graph<Page>, prefix: &str) -> Runner<Page> {
 
 /// Of two agents of one store, a worker runs the threads of its own, and every request of a runner
 /// for a thread of the other is refused; neither lists nor removes those of the other.
-pub async fn k29_a_worker_takes_its_own_agents_threads(factory: &dyn LogFactory) -> Verdict {
+pub async fn k29_a_worker_takes_its_own_agents_threads(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let (ours, theirs) = (Calls::default(), Calls::default());
     let (orders, letters) = (row(&["order"], &ours)?, row(&["letter"], &theirs)?);
@@ -95,7 +95,7 @@ pub async fn k29_a_worker_takes_its_own_agents_threads(factory: &dyn LogFactory)
 
 /// A drive lets a thread go on and says what comes next; repeating it at any time does nothing that
 /// was done, and writes nothing.
-pub async fn k29_a_drive_says_what_comes_next(factory: &dyn LogFactory) -> Verdict {
+pub async fn k29_a_drive_says_what_comes_next(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let tried = calls.clone();
@@ -154,7 +154,7 @@ pub async fn k29_a_drive_says_what_comes_next(factory: &dyn LogFactory) -> Verdi
 /// lease; if the first one dies, the thread goes on then.
 pub async fn k29_a_thread_that_is_held_is_retried_when_its_lease_ends(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let mut stage = Stage::of(Fixture::of(factory).await?, "");
     let graph = stage.wire("a -> held; held: door")?.build()?;
     let runner = stage.desk.runner(&graph);
@@ -193,7 +193,7 @@ pub async fn k29_a_thread_that_is_held_is_retried_when_its_lease_ends(
 
 /// A drive whose time is over stops after its step; nothing is begun twice, and no attempt is
 /// counted.
-pub async fn k29_a_drive_yields_when_its_time_is_over(factory: &dyn LogFactory) -> Verdict {
+pub async fn k29_a_drive_yields_when_its_time_is_over(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let names: [&'static str; 4] = ["a", "b", "c", "d"];
@@ -246,7 +246,7 @@ impl Wake for Ear {
 
 /// A thread that is left to an engine wakes it when it is durable, and one that comes to its end does
 /// not. A word that was lost is repeated by a look at what is due.
-pub async fn k29_what_is_left_wakes_the_engine(factory: &dyn LogFactory) -> Verdict {
+pub async fn k29_what_is_left_wakes_the_engine(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let ear = Ear::default();
     let graph = row(&["a"], &Calls::default())?;
@@ -277,7 +277,7 @@ pub async fn k29_what_is_left_wakes_the_engine(factory: &dyn LogFactory) -> Verd
 
 /// A run that is left to others where it asks at once waits for its answer, and nobody is to go on
 /// with it.
-pub async fn k29_a_question_is_left_to_nobody(factory: &dyn LogFactory) -> Verdict {
+pub async fn k29_a_question_is_left_to_nobody(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let ear = Ear::default();
     let graph = Graph::<Page>::starting_at("ask")

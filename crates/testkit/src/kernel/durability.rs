@@ -13,9 +13,9 @@ use super::{
     AppendFault,
     fixture::{Calls, Change, Fixture, Page, finished, kind, line},
     script::check_with,
-    world::{Door, MailNode, NamedNodesExt, WiringExt, alone, between, texts},
+    world::{MailNode, NamedNodesExt, TestGate, WiringExt, alone, between, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 fn batched(max_records: usize, max_delay: u64) -> RunnerOptions {
     let max_delay = Duration::from_millis(max_delay);
@@ -55,7 +55,7 @@ fn lagging(desk: &Fixture, steps: i64) -> Result<Graph<Page>, Failure> {
 }
 
 /// A batch holds a limited number of records: at the limit the run waits until they are stored.
-pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner_with(&lagging(&desk, 40)?, batched(8, 3_000));
     let page = finished(runner.start(&desk.thread, ()).await)?;
@@ -78,9 +78,9 @@ pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Verd
 }
 
 /// A batch is stored after a limited time, also while a node runs.
-pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
-    let door = Door::default();
+    let door = TestGate::default();
     let runner = desk.runner_with(&between(door.node("slow"))?, batched(1_000, 20));
     let run = runner.start(&desk.thread, ());
     desk.appends(1).await;
@@ -91,10 +91,12 @@ pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Verdict
 }
 
 /// A start that somebody is told of is stored before its first step; another one with it.
-pub async fn k15_a_start_can_be_stored_before_its_first_step(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_a_start_can_be_stored_before_its_first_step(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     for stored in [true, false] {
         let desk = Fixture::of(factory).await?;
-        let door = Door::default();
+        let door = TestGate::default();
         let runner = desk.runner(&alone("slow", door.node("slow"))?);
         let mut run = if stored {
             runner.start_stored(&desk.thread, None, ())
@@ -117,7 +119,9 @@ pub async fn k15_a_start_can_be_stored_before_its_first_step(factory: &dyn LogFa
 }
 
 /// Invalid batches are refused before anything is written or leased for longer.
-pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = between(async |_: Context<Page>| line("send"))?;
     let lease = Duration::from_millis(900);
@@ -140,7 +144,7 @@ pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(factory: &dyn LogF
 /// In the mode `AtPause` a run is stored when it pauses, acts or ends.
 pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? ask#1~1 "ok?" boolean
@@ -159,7 +163,7 @@ pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
 
 /// In every mode a failed write stops the run before the next effect, and the thread continues from
 /// the stored records.
-pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> CheckResult {
     for options in modes() {
         for nth in 1..=7 {
             let desk = Fixture::of(factory).await?;
@@ -192,7 +196,7 @@ pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Ve
 }
 
 /// In no mode does a snapshot contain a record that the log does not.
-pub async fn k15_no_snapshot_passes_the_durable_head(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_no_snapshot_passes_the_durable_head(factory: &dyn LogFactory) -> CheckResult {
     for options in modes() {
         let mut desk = Fixture::of(factory).await?;
         let graph = Graph::<Page>::starting_at("a")
@@ -220,7 +224,7 @@ pub async fn k15_no_snapshot_passes_the_durable_head(factory: &dyn LogFactory) -
 }
 
 /// Work that a crash loses in a lazier mode runs again, and comes to the same end.
-pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> CheckResult {
     for options in modes() {
         for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
             for nth in 1..=4 {

@@ -8,7 +8,7 @@ use super::{
     script::{check, check_with},
     world::{NamedNodesExt, Stage, WiringExt, texts},
 };
-use crate::log::{LogFactory, Verdict, same};
+use crate::log::{CheckResult, LogFactory, same};
 
 fn options() -> RunnerOptions {
     RunnerOptions::default().schedule(Schedule::Eager)
@@ -23,7 +23,9 @@ const BRANCHES: &str = "open -> slow one; one -> two -> three; slow three -> las
 
 /// A fast branch runs to its end while a slow one is under way, and a join waits for both. Replay
 /// returns the order in which the tasks ended.
-pub async fn eager_d35_branches_do_not_wait_for_each_other(factory: &dyn LogFactory) -> Verdict {
+pub async fn eager_d35_branches_do_not_wait_for_each_other(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > written 6 then open then end
@@ -36,7 +38,7 @@ pub async fn eager_d35_branches_do_not_wait_for_each_other(factory: &dyn LogFact
 }
 
 /// In lockstep the same fast branch waits at every step.
-pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> Verdict {
+pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > written 4 then open then end
@@ -49,7 +51,7 @@ pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// The node after a scatter waits for all of its tasks.
-pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> Verdict {
+pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("plan")
@@ -71,7 +73,7 @@ pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// A question of one branch stops no other; the thread parks when nothing else can run.
-pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> Verdict {
+pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? ask#1~1 "ok?" boolean
@@ -99,7 +101,7 @@ pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> V
 
 /// After a failure, running tasks finish and no new one starts; a retry runs the failed tasks and
 /// those that had not started.
-pub async fn eager_failures_keep_what_was_finished(factory: &dyn LogFactory) -> Verdict {
+pub async fn eager_failures_keep_what_was_finished(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("open")
@@ -132,7 +134,7 @@ pub async fn eager_failures_keep_what_was_finished(factory: &dyn LogFactory) -> 
 }
 
 /// A router that fails keeps the outcome of its task: a retry runs the router, and no node.
-pub async fn eager_routers_run_again_and_nodes_do_not(factory: &dyn LogFactory) -> Verdict {
+pub async fn eager_routers_run_again_and_nodes_do_not(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let routes = broken.clone();
@@ -171,7 +173,7 @@ pub async fn eager_routers_run_again_and_nodes_do_not(factory: &dyn LogFactory) 
 
 /// The process dies before or after any append, and the end is the same as without a crash,
 /// subgraphs and joins included; no stored task runs again.
-pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Verdict {
+pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> CheckResult {
     let words = "open -> one sub ask; one -> two; two sub ask -> last; ask: pause; sub/ x -> y";
     for nth in 1..=12 {
         for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {

@@ -15,7 +15,7 @@ use super::{
     script::check,
     world::{MailNode, Stage, WiringExt, between, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 /// The classes whose receipts are stored.
 const KEPT: [EffectClass; 3] = [
@@ -25,7 +25,7 @@ const KEPT: [EffectClass; 3] = [
 ];
 
 /// A pure action is not recorded, and may be repeated.
-pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > die before 2 then start
         ! after 2 steps: the log failed (Store Other; unfinished)
@@ -39,7 +39,7 @@ pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// The receipt of a repeatable action is stored with the next append.
-pub async fn k10_a_receipt_rides_in_the_next_append(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_a_receipt_rides_in_the_next_append(factory: &dyn LogFactory) -> CheckResult {
     for class in ["idempotent", "keyed"] {
         let expected = expect![[r#"
             > start
@@ -58,13 +58,13 @@ pub async fn k10_a_receipt_rides_in_the_next_append(factory: &dyn LogFactory) ->
 }
 
 /// An intent is durable before the action, its receipt immediately after: two commits, and no more.
-pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> CheckResult {
     super::append_of_an_effect(factory).await
 }
 
 /// In every durability mode all earlier records are stored before an action, unless the action is
 /// pure.
-pub async fn k10_every_class_but_pure_is_a_barrier(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_every_class_but_pure_is_a_barrier(factory: &dyn LogFactory) -> CheckResult {
     for durability in [Durability::Strict, batched(), Durability::AtPause] {
         for class in [EffectClass::Pure].into_iter().chain(KEPT) {
             let desk = Fixture::of(factory).await?;
@@ -103,7 +103,7 @@ fn batched() -> Durability {
 }
 
 /// A receipt is replayed when a policy or an operator retries the node.
-pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> CheckResult {
     for class in ["idempotent", "keyed", "once"] {
         let expected = expect![[r#"
             > without appends then start
@@ -121,7 +121,7 @@ pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> V
 }
 
 /// A receipt is replayed when the node is called again with an answer.
-pub async fn k10_a_receipt_is_replayed_after_a_question(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_a_receipt_is_replayed_after_a_question(factory: &dyn LogFactory) -> CheckResult {
     for class in ["idempotent", "keyed", "once"] {
         let expected = expect![[r#"
             > without appends then start
@@ -142,7 +142,7 @@ pub async fn k10_a_receipt_is_replayed_after_a_question(factory: &dyn LogFactory
 
 /// A stored receipt is replayed after a crash. An action without a stored receipt has a repeatable
 /// class, and is repeated under the same idempotency key.
-pub async fn k10_a_receipt_is_replayed_after_a_crash(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_a_receipt_is_replayed_after_a_crash(factory: &dyn LogFactory) -> CheckResult {
     // The append of the step with both receipts dies.
     for class in ["idempotent", "keyed"] {
         let expected = expect![[r#"
@@ -179,7 +179,7 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(factory: &dyn LogFactory) -
 
 /// An action's idempotency key is the same in every attempt, before and after a crash. It differs
 /// in another thread, also in one with the name of a removed thread.
-pub async fn k10_keyed_has_the_same_key_in_every_attempt(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_keyed_has_the_same_key_in_every_attempt(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let world = Calls::default();
     let (keys, fails) = (world.clone(), Calls::default());
@@ -233,7 +233,7 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(factory: &dyn LogFactor
 /// Actions of one node run at the same time under different keys. Under one key the action is done
 /// once, and every caller gets its result. A copy of the context is the same attempt of the same
 /// task.
-pub async fn k10_actions_of_one_node_run_at_the_same_time(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_actions_of_one_node_run_at_the_same_time(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         = + a | one, two, two | b; did one two
@@ -272,7 +272,9 @@ pub async fn k10_actions_of_one_node_run_at_the_same_time(factory: &dyn LogFacto
 }
 
 /// The tasks of a scatter act separately, unless the key belongs to the whole thread.
-pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     for class in KEPT {
         for whole in [false, true] {
             let desk = Fixture::of(factory).await?;
@@ -310,7 +312,7 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(factory: &dyn LogFac
 
 /// The same key with another input is an error, and never an old result: at once, in a retry, and
 /// after a crash. No action is done.
-pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> CheckResult {
     let graph = |stage: &Stage, class: EffectClass| {
         let (first, mut second) = (stage.mails(class), stage.mails(class));
         second.text = "to nobody";
@@ -362,7 +364,7 @@ pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> Verd
 }
 
 /// The error for another input reaches the caller of the run, with both digests.
-pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Verdict {
+pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! after 1 steps: task send#1 failed: the effect "mail" was done with another input: its digest was <digest 1>, now it is <digest 2> (Node; failed)
@@ -383,7 +385,9 @@ pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Verdic
 }
 
 /// A fork inherits the receipts up to its position, and no later ones.
-pub async fn k11_a_fork_inherits_receipts_up_to_its_position(factory: &dyn LogFactory) -> Verdict {
+pub async fn k11_a_fork_inherits_receipts_up_to_its_position(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
@@ -416,7 +420,7 @@ pub async fn k11_a_fork_inherits_receipts_up_to_its_position(factory: &dyn LogFa
 }
 
 /// An action of class `Once` starts only if the lease outlasts its timeout.
-pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let (log, name, clock) = (
         desk.opened.log.clone(),
@@ -452,7 +456,7 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Verd
 
 /// An action that certainly did not happen is recorded as not done, fails its node, and can be
 /// retried, by a policy or an operator.
-pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! after 1 steps: task send#1 failed: the effect "mail" failed: it did not happen: connection refused (Node; failed)
@@ -504,7 +508,7 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory
 }
 
 /// Without time, an action would be over before it begins, at every attempt: it is an error.
-pub async fn k10_an_action_without_time_is_an_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k10_an_action_without_time_is_an_error(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! after 1 steps: task send#1 failed: the effect "mail" failed: it did not happen: its timeout is 0 s, in which nothing can be done (Node; failed)
@@ -522,7 +526,7 @@ pub async fn k10_an_action_without_time_is_an_error(factory: &dyn LogFactory) ->
 /// is stored, and taken back.
 pub async fn k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobody(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         = + a | given up | b

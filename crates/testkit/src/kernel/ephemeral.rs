@@ -5,10 +5,10 @@ use super::{
     fixture::{Calls, Fixture, Page, finished, kind, line, question},
     world::{NamedNodesExt, WiringExt, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, same};
+use crate::log::{CheckResult, Failure, LogFactory, same};
 
 /// Without a log, a pause returns the machine and the state, from which another process continues.
-pub async fn k23_an_ephemeral_run_goes_on_elsewhere(factory: &dyn LogFactory) -> Verdict {
+pub async fn k23_an_ephemeral_run_goes_on_elsewhere(factory: &dyn LogFactory) -> CheckResult {
     Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = || -> Result<Graph<Page>, Failure> {

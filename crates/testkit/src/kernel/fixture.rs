@@ -15,7 +15,7 @@ use fugato_store::ThreadLog;
 use serde::{Deserialize, Serialize};
 
 use super::RecordingLog;
-use crate::log::{Failure, LogFactory, OpenedLog, TestClock, Verdict, same};
+use crate::log::{CheckResult, Failure, LogFactory, OpenedLog, TestClock, same};
 
 /// The state of scenarios: lines, a number, and a target for routing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl Calls {
 
     /// Waits until the actions that were under way have ended, so that no more than these can add
     /// notes.
-    pub(crate) async fn settle(&self, owners: usize) -> Verdict {
+    pub(crate) async fn settle(&self, owners: usize) -> CheckResult {
         for _ in 0..10_000 {
             if self.owners() <= owners {
                 return Ok(());
@@ -270,7 +270,7 @@ where
 }
 
 /// Checks that a run failed, with this kind of error.
-pub(crate) fn fails<S>(ended: Result<RunResult<S>, RunError>, expected: RunErrorKind) -> Verdict
+pub(crate) fn fails<S>(ended: Result<RunResult<S>, RunError>, expected: RunErrorKind) -> CheckResult
 where
     S: State + fmt::Debug,
 {

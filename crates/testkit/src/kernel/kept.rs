@@ -11,12 +11,12 @@ use super::{
     script::{check, check_with},
     world::{NamedNodesExt, Stage, WiringExt},
 };
-use crate::log::{LogFactory, Verdict};
+use crate::log::{CheckResult, LogFactory};
 
 const FORK: &str = "open -> a b c -> last; c: fail until mended";
 
 /// A failure re-runs no finished sibling, and a retry runs only the failed tasks.
-pub async fn k4_d14_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Verdict {
+pub async fn k4_d14_retry_runs_only_what_failed(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         ! after 1 steps: task c#1 failed: boom (Node; failed)
@@ -36,7 +36,7 @@ pub async fn k4_d14_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Ver
 }
 
 /// On a final failure siblings finish, then the run fails.
-pub async fn k4_siblings_finish_before_the_run_fails(factory: &dyn LogFactory) -> Verdict {
+pub async fn k4_siblings_finish_before_the_run_fails(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         ! after 1 steps: task fails#1 failed: boom (Node; failed)
@@ -69,7 +69,7 @@ pub async fn k4_siblings_finish_before_the_run_fails(factory: &dyn LogFactory) -
 }
 
 /// A question of one task re-runs no sibling that finished, now or when it is answered.
-pub async fn k4_a_question_keeps_finished_siblings(factory: &dyn LogFactory) -> Verdict {
+pub async fn k4_a_question_keeps_finished_siblings(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? ask#1~1 "ok?" boolean
@@ -86,7 +86,7 @@ pub async fn k4_a_question_keeps_finished_siblings(factory: &dyn LogFactory) -> 
 
 /// A crash re-runs no finished sibling. A task that had started has one more attempt, which is
 /// stored before it runs again. A failure before the crash is still the failure of the run.
-pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Verdict {
+pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then begin start then written 5 then die before 1 then open then end
         ! after 1 steps: the log failed (Store Other; unfinished)
@@ -107,7 +107,7 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Ver
 
 /// A task that keeps killing the process reaches a limit with an error of its own; an operator can
 /// still retry it.
-pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> CheckResult {
     // The step of a is stored, and the process dies in b, before the outcome of b is stored.
     let expected = expect![[r#"
         > die before 2 then start
@@ -134,7 +134,7 @@ pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> V
 }
 
 /// A failed run leaves nothing behind for the next one.
-pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Verdict {
+pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         ! after 1 steps: task c#1 failed: boom (Node; failed)
@@ -150,7 +150,7 @@ pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Ve
 }
 
 /// A panic is a failure like any other, in the call of a node and in its future.
-pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Verdict {
+pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         ! one of several tasks failed (Panicked; failed)

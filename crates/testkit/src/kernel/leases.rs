@@ -8,14 +8,14 @@ use futures::FutureExt;
 
 use super::{
     fixture::{Fixture, Page, fails, finished, kind, line},
-    script::{Built, check, check_with},
+    script::{BuildResult, check, check_with},
     wiring::DropNote,
     world::{Stage, alone},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 /// Builds a, then a node that waits at the door, and notes its drop.
-fn held(stage: &Stage) -> Built {
+fn held(stage: &Stage) -> BuildResult {
     let (waits, calls) = (stage.door.node("held"), stage.calls.clone());
     let held = move |cx: Context<Page>| {
         let (waiting, note) = (waits(cx), DropNote(calls.clone()));
@@ -34,7 +34,7 @@ fn short() -> RunnerOptions {
 
 /// While one process runs a thread, every request of another is refused as busy, with the owner;
 /// nothing is written.
-pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdict {
+pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > reached then start x
@@ -62,7 +62,7 @@ pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdi
 
 /// A process that lost its lease gets the error at its next renewal: its node is dropped, its run
 /// stops, and none of its later results is committed.
-pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict {
+pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> CheckResult {
     let stage = Stage::of(Fixture::of(factory).await?, "");
     let (desk, graph) = (&stage.desk, held(&stage)?);
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
@@ -100,7 +100,7 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict
 }
 
 /// A process that was suspended for longer than its lease goes on if nobody took the thread.
-pub async fn k14_a_lease_that_nobody_took_goes_on(factory: &dyn LogFactory) -> Verdict {
+pub async fn k14_a_lease_that_nobody_took_goes_on(factory: &dyn LogFactory) -> CheckResult {
     let stage = Stage::of(Fixture::of(factory).await?, "");
     let (desk, graph) = (&stage.desk, held(&stage)?);
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
@@ -126,7 +126,7 @@ pub async fn k14_a_lease_that_nobody_took_goes_on(factory: &dyn LogFactory) -> V
 }
 
 /// A lease is renewed for the whole run, however short the lease is.
-pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Verdict {
+pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> CheckResult {
     let stage = Stage::of(Fixture::of(factory).await?, "");
     let (desk, graph) = (&stage.desk, held(&stage)?);
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
@@ -151,7 +151,7 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// A cancel request needs no lease. It reaches the owner with its next renewal, while a node runs.
-pub async fn k14_a_cancel_signal_arrives_by_renewal(factory: &dyn LogFactory) -> Verdict {
+pub async fn k14_a_cancel_signal_arrives_by_renewal(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > noted 2 then cancel then noted 3 then end
@@ -164,7 +164,7 @@ pub async fn k14_a_cancel_signal_arrives_by_renewal(factory: &dyn LogFactory) ->
 }
 
 /// A cancel request reaches the owner with its next append, long before a renewal.
-pub async fn k14_a_cancel_signal_arrives_by_append(factory: &dyn LogFactory) -> Verdict {
+pub async fn k14_a_cancel_signal_arrives_by_append(factory: &dyn LogFactory) -> CheckResult {
     // The thread exists already: a thread that was never stored has no signals.
     let expected = expect![[r#"
         > open then start
@@ -181,7 +181,7 @@ pub async fn k14_a_cancel_signal_arrives_by_append(factory: &dyn LogFactory) -> 
 }
 
 /// There is nothing to cancel in a thread that does not exist, or that is at rest.
-pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Verdict {
+pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > thread never then cancel
         ! nothing in the thread can go on (NothingToDo; new)
@@ -195,7 +195,7 @@ pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Ver
 }
 
 /// Time is the store's: this machine's clock has no effect on a node, a lease or a question.
-pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Verdict {
+pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = alone("a", async |cx: Context<Page>| line(cx.now().to_string()))?;
     let runner = desk.runner(&graph);
@@ -219,7 +219,7 @@ pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Verdict {
 /// A clock that steps back, on the store too, restores nothing old: the order of records decides.
 pub async fn k14_d20_a_clock_that_steps_back_restores_nothing_old(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? a#1~1 "ok?" boolean

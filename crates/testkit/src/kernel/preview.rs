@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::{
     change::{New, Old, UnversionedState, asking, within},
     fixture::{Change, Fixture, Page, line, question, whole},
-    script::{Built, check},
+    script::{BuildResult, check},
     world::Stage,
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
-/// A preview tells what opening then does: a thread goes on, or is refused with the list of what is
+/// A preview check_report what opening then does: a thread goes on, or is refused with the list of what is
 /// gone. It holds for the head that it names.
-pub async fn k32_a_preview_is_what_opening_does(factory: &dyn LogFactory) -> Verdict {
+pub async fn k32_a_preview_is_what_opening_does(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > preview
         = no such thread
@@ -39,14 +39,14 @@ pub async fn k32_a_preview_is_what_opening_does(factory: &dyn LogFactory) -> Ver
         > preview
         = at 12 goes on
         > program gone then preview
-        = at 12 unreadable: a value cannot be read or written as JSON: the log tells of task confirm#1, which is not open
-        unreadable: a value cannot be read or written as JSON: the log tells of task confirm#1, which is not open
+        = at 12 unreadable: a value cannot be read or written as JSON: the log check_report of task confirm#1, which is not open
+        unreadable: a value cannot be read or written as JSON: the log check_report of task confirm#1, which is not open
     "#]];
     check(factory, asking, expected).await
 }
 
 /// A preview needs no lease: a thread can be looked at while another process runs it.
-pub async fn k32_a_preview_takes_no_lease(factory: &dyn LogFactory) -> Verdict {
+pub async fn k32_a_preview_takes_no_lease(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > reached then preview
@@ -72,8 +72,8 @@ pub async fn k32_a_preview_takes_no_lease(factory: &dyn LogFactory) -> Verdict {
 
 /// A preview names the approvals that are asked anew, and the questions that this program asks with
 /// another schema.
-pub async fn k32_a_preview_looks_at_questions(factory: &dyn LogFactory) -> Verdict {
-    let graph = |stage: &Stage| -> Built {
+pub async fn k32_a_preview_looks_at_questions(factory: &dyn LogFactory) -> CheckResult {
+    let graph = |stage: &Stage| -> BuildResult {
         let more = stage.program.clone();
         let graph = stage.says(&["open", "last"]);
         let approved = |_: &Page, ok: bool| line(ok.to_string());
@@ -118,7 +118,7 @@ pub async fn k32_a_preview_looks_at_questions(factory: &dyn LogFactory) -> Verdi
 }
 
 /// A preview names the effects in doubt.
-pub async fn k32_a_preview_names_doubts(factory: &dyn LogFactory) -> Verdict {
+pub async fn k32_a_preview_names_doubts(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > die before 3 then start then another process then preview
         ! after 1 steps: the log failed (Store Other; unfinished)
@@ -143,7 +143,7 @@ pub async fn k32_a_preview_names_doubts(factory: &dyn LogFactory) -> Verdict {
 
 /// A state of an older version is told as migrating, with both versions, inside of subgraphs too; a
 /// log of a newer version cannot be folded.
-pub async fn k32_a_preview_tells_a_migration(factory: &dyn LogFactory) -> Verdict {
+pub async fn k32_a_preview_tells_a_migration(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let old = Graph::<Old>::starting_at("ask")
         .pause("ask", |_| "how many?", |_, n: u32| n)
@@ -155,23 +155,23 @@ pub async fn k32_a_preview_tells_a_migration(factory: &dyn LogFactory) -> Verdic
         .build()?;
     question(desk.runner(&old).start(&desk.thread, 1_u32).await)?;
     desk.another_process();
-    tells(&desk, &desk.runner(&old), "GoesOn").await?;
+    check_report(&desk, &desk.runner(&old), "GoesOn").await?;
     let migrates = "Migrates { states: [\"the state from version 1 to 2\"] }";
-    tells(&desk, &desk.runner(&new), migrates).await?;
+    check_report(&desk, &desk.runner(&new), migrates).await?;
     desk.resume(&new, Answers::only(2)?).await?;
-    tells(&desk, &desk.runner(&new), "GoesOn").await?;
+    check_report(&desk, &desk.runner(&new), "GoesOn").await?;
     let newer = "written by state version 2; this program knows versions up to 1";
-    tells(&desk, &desk.runner(&old), newer).await?;
+    check_report(&desk, &desk.runner(&old), newer).await?;
     let mut desk = Fixture::of(factory).await?;
     let (old, new) = within()?;
     question(desk.start(&old).await)?;
     desk.another_process();
     let migrates = "Migrates { states: [\"the state of sub#1 from version 1 to 2\"] }";
-    tells(&desk, &desk.runner(&new), migrates).await
+    check_report(&desk, &desk.runner(&new), migrates).await
 }
 
 /// A log that cannot be folded is told with its cause, and with the very error that a request gets.
-pub async fn k32_a_preview_tells_what_cannot_be_folded(factory: &dyn LogFactory) -> Verdict {
+pub async fn k32_a_preview_tells_what_cannot_be_folded(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Old>::starting_at("ask")
         .pause("ask", |_| "how many?", |_, n: u32| n)
@@ -182,7 +182,7 @@ pub async fn k32_a_preview_tells_what_cannot_be_folded(factory: &dyn LogFactory)
         .pause("ask", |_| "how many?", |_, n: u32| n)
         .edge("ask", END)
         .build()?;
-    tells(&desk, &desk.runner(&graph), "missing field `pears`").await?;
+    check_report(&desk, &desk.runner(&graph), "missing field `pears`").await?;
     let refused = desk.resume(&graph, Answers::only(2)?).await.err();
     let refused = refused.map(|error| whole(&error)).unwrap_or_default();
     holds(refused.contains("missing field `pears`"), || refused)?;
@@ -190,7 +190,7 @@ pub async fn k32_a_preview_tells_what_cannot_be_folded(factory: &dyn LogFactory)
         .pause("ask", |_| "how many?", |_, n: u32| n)
         .edge("ask", END)
         .build()?;
-    tells(&desk, &desk.runner(&graph), "no apples").await
+    check_report(&desk, &desk.runner(&graph), "no apples").await
 }
 
 /// [`Old`] whose updates can no longer be applied.
@@ -208,7 +208,7 @@ impl State for PanickingState {
 }
 
 /// Compares the compatibility of the thread with a program.
-async fn tells<S: State>(desk: &Fixture, runner: &Runner<S>, expected: &str) -> Verdict {
+async fn check_report<S: State>(desk: &Fixture, runner: &Runner<S>, expected: &str) -> CheckResult {
     let preview = runner.preview(&desk.thread).await?;
     let preview = preview.ok_or_else(|| Failure::new("the thread does not exist"))?;
     same("the head", preview.head, desk.head().await?)?;

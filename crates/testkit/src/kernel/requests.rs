@@ -6,13 +6,13 @@ use fugato_graph::{Context, END, Graph, RunResult, RunnerOptions};
 
 use super::{
     fixture::{Calls, Fixture, Page},
-    script::{Built, check, check_with},
-    world::{Door, Stage},
+    script::{BuildResult, check, check_with},
+    world::{Stage, TestGate},
 };
-use crate::log::{Failure, LogFactory, Verdict, same};
+use crate::log::{CheckResult, Failure, LogFactory, same};
 
 /// Builds a node that may fail, whose graph returns the number of lines.
-fn counting(stage: &Stage) -> Built {
+fn counting(stage: &Stage) -> BuildResult {
     let graph = stage.wire("a; @fails a: fail until mended; @asks a: pause")?;
     graph.output(|page| page.lines.len()).build()
 }
@@ -28,7 +28,7 @@ fn output(ended: RunResult<Page>) -> Result<serde_json::Value, Failure> {
 
 /// Every repeat of a request gets the output of its run, even after other runs; nothing runs, and
 /// nothing is written.
-pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > request one one
         = 2; + one | a; ran a#1
@@ -53,7 +53,7 @@ pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> V
 }
 
 /// Every repeat gets the failure of its run, or the end of that run after a retry.
-pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > program fails then request one
         ! task a#1 failed: boom (Node; failed)
@@ -73,7 +73,7 @@ pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Ver
 }
 
 /// Every repeat gets the cancellation of its run.
-pub async fn k12_a_cancelled_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_a_cancelled_request_is_told_again(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > program asks then request one
         ? a#1~1 "ok?" boolean
@@ -89,7 +89,7 @@ pub async fn k12_a_cancelled_request_is_told_again(factory: &dyn LogFactory) -> 
 }
 
 /// A repeat of a run that waits gets its questions; after its end, its output.
-pub async fn k12_a_parked_request_shows_its_questions(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_a_parked_request_shows_its_questions(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > program asks then request one
         ? a#1~1 "ok?" boolean
@@ -107,15 +107,15 @@ pub async fn k12_a_parked_request_shows_its_questions(factory: &dyn LogFactory) 
 
 /// A repeat of a run that is under way, in this or another process, waits for its end, and starts
 /// nothing; so does one of several that are sent at once.
-pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> CheckResult {
     for at_once in [false, true] {
         repeated(&Fixture::of(factory).await?, at_once).await?;
     }
     Ok(())
 }
 
-async fn repeated(desk: &Fixture, at_once: bool) -> Verdict {
-    let (calls, door) = <(Calls, Door)>::default();
+async fn repeated(desk: &Fixture, at_once: bool) -> CheckResult {
+    let (calls, door) = <(Calls, TestGate)>::default();
     let (notes, waits) = (calls.clone(), door.node("a"));
     let graph = Graph::<Page>::starting_at("a")
         .node("a", move |cx: Context<Page>| {
@@ -149,7 +149,7 @@ async fn repeated(desk: &Fixture, at_once: bool) -> Verdict {
 }
 
 /// A repeat of a run that a crash left unfinished continues it.
-pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > die before 2 then request one in
         ! after 2 steps: the log failed (Store Other; unfinished)
@@ -169,7 +169,7 @@ pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Ver
 }
 
 /// The same key with another input is refused, and changes nothing.
-pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > request one in
         = 2; + in | a; ran a#1
@@ -184,7 +184,7 @@ pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// Keys outlive the records that began their runs.
-pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > request one in
         = 2; + in | a; ran a#1
@@ -203,7 +203,7 @@ pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// Keys expire at a given age, by the clock of the store.
-pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> Verdict {
+pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > request one
         = 1; + a; ran a#1

@@ -11,7 +11,7 @@ use super::{
     fixture::{Change, Fixture, Page, finished, kind, line, question, thread},
     world::WiringExt,
 };
-use crate::log::{Failure, LogFactory, Verdict, same};
+use crate::log::{CheckResult, Failure, LogFactory, same};
 
 const KEPT: Duration = Duration::from_secs(7_200);
 
@@ -43,7 +43,7 @@ async fn one_of_each(desk: &Fixture, policy: Retention) -> Result<Option<Runner<
 }
 
 /// Compares the threads that a retirement removes, and those that are still there.
-async fn retires(runner: &Runner<Page>, gone: &[&str], left: [bool; 3]) -> Verdict {
+async fn retires(runner: &Runner<Page>, gone: &[&str], left: [bool; 3]) -> CheckResult {
     let expected: Vec<ThreadId> = gone.iter().map(|name| thread(name)).collect();
     same("what is retired", runner.retire().await?, expected)?;
     let mut there = vec![];
@@ -56,7 +56,7 @@ async fn retires(runner: &Runner<Page>, gone: &[&str], left: [bool; 3]) -> Verdi
 /// A finished thread is kept unless the program says otherwise.
 pub async fn k17_a_finished_thread_is_kept_unless_somebody_says_otherwise(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let Some(runner) = one_of_each(&desk, Retention::default()).await? else {
         return Ok(());
@@ -68,7 +68,7 @@ pub async fn k17_a_finished_thread_is_kept_unless_somebody_says_otherwise(
 
 /// A finished thread is kept for as long as the program says, from its last run on. Threads that
 /// can still go on are kept, and so is one that somebody holds.
-pub async fn k17_a_finished_thread_is_kept_for_a_while(factory: &dyn LogFactory) -> Verdict {
+pub async fn k17_a_finished_thread_is_kept_for_a_while(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let Some(runner) = one_of_each(&desk, Retention::KeepFor(KEPT)).await? else {
         return Ok(());
@@ -98,7 +98,7 @@ pub async fn k17_a_finished_thread_is_kept_for_a_while(factory: &dyn LogFactory)
 
 /// A finished thread is deleted at once, or at the next retirement, if the program says so; the next
 /// request begins a new one.
-pub async fn k17_a_finished_thread_is_deleted_at_once(factory: &dyn LogFactory) -> Verdict {
+pub async fn k17_a_finished_thread_is_deleted_at_once(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let policy = RunnerOptions::default().on_complete(Retention::Delete);
     let bare = Runner::on_log(

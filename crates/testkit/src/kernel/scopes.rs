@@ -13,7 +13,7 @@ use super::{
     wiring::{enter, leave},
     world::{Stage, alone, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 /// A chain of two inside, three of these at once, and all of that between two nodes.
 const CHAIN: &str = "in -> sub -> out; sub/ one -> two";
@@ -25,7 +25,7 @@ const ASKING: &str = "in -> sub -> out; sub/ draft -> ask; sub/ ask: pause";
 
 /// A subgraph has its own state, a mapping in and a mapping out: in a chain, in a scatter, and two
 /// levels deep.
-pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > without appends then start
         = + in | (in one two) | out; ran in#1 out#1 sub#1/one#1 sub#1/two#1
@@ -46,7 +46,7 @@ pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Verdict
 }
 
 /// Subgraphs of a scatter run at the same time.
-pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > without appends then start
         = + plan | (0 met) | (1 met) | (2 met); ran plan#1
@@ -71,7 +71,7 @@ pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Ver
 
 /// Questions inside have the address of their task and are answered like any other, one by one, in
 /// another process; finished tasks do not run again.
-pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> CheckResult {
     let flat = "plan -> worker*3 -> last; worker/ draft -> ask; worker/ ask: pause";
     let deep = "plan -> worker*3 -> last; worker/ in -> sub -> out
         worker/sub/ draft -> ask; worker/sub/ ask: pause";
@@ -145,7 +145,7 @@ pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Verd
 }
 
 /// A question inside that expires ends in its own update.
-pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > without appends then start
         ? worker#1[0]/ask#1~1 "ok?" boolean, expires
@@ -165,7 +165,7 @@ pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Verdict {
 
 /// A failure inside fails the run with the address of the task inside, when its siblings have
 /// settled; a retry runs only that task.
-pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > without appends then start
         ! after 1 steps: task worker#1[0]/two#1 failed: boom (Node; failed)
@@ -180,7 +180,7 @@ pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> V
 }
 
 /// The process dies at any append inside: finished inner tasks are kept, and the end is the same.
-pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> CheckResult {
     for nth in 1..=20 {
         for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
             let mut stage = Stage::of(Fixture::of(factory).await?, "");
@@ -233,7 +233,7 @@ async fn finished_tasks(desk: &Fixture, graph: &Graph<Page>) -> Result<Vec<Strin
 
 /// A subgraph whose mapping fails, or whose joins are half filled at its end, fails the run with
 /// an error that names it.
-pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! the routing after node sub#1 failed: cannot enter (Router; failed)
@@ -273,7 +273,7 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> V
 }
 
 /// Events and history of a subgraph appear under its scope, live and from the log.
-pub async fn k21_events_and_history_bear_the_scope(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_events_and_history_bear_the_scope(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > live start
         2 started, resumed false
@@ -310,7 +310,7 @@ pub async fn k21_events_and_history_bear_the_scope(factory: &dyn LogFactory) -> 
 
 /// A renamed or removed node inside is refused with its name and scope, and followed if the graph
 /// declares the rename; a subgraph that became a node is named too.
-pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? sub#1/ask#1~1 "ok?" boolean
@@ -342,7 +342,7 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Verdi
 }
 
 /// An operator can finish a task inside a subgraph; the subgraph continues from there.
-pub async fn k21_an_operator_finishes_a_task_inside(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_an_operator_finishes_a_task_inside(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? sub#1/ask#1~1 "ok?" boolean
@@ -358,7 +358,7 @@ pub async fn k21_an_operator_finishes_a_task_inside(factory: &dyn LogFactory) ->
 }
 
 /// An operator can finish the subgraph itself, with all that is open in it.
-pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? sub#1/ask#1~1 "ok?" boolean
@@ -374,7 +374,7 @@ pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Ve
 }
 
 /// Snapshots, forks and compaction keep the open scopes: states, questions and receipts.
-pub async fn k21_d18_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_d18_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> CheckResult {
     let graph = "in -> sub beside; beside: door; sub -> last; sub/ in -> sub -> out
         sub/sub/ acts -> ask; sub/sub/ acts: once mail; sub/sub/ ask: pause";
     // A checkpoint while the scope is open: an amendment, or a branch that ends.
@@ -450,7 +450,7 @@ pub async fn k21_d18_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> 
 }
 
 /// An effect inside a subgraph belongs to the task there, and is replayed after a crash.
-pub async fn k21_effects_inside_belong_to_their_task(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_effects_inside_belong_to_their_task(factory: &dyn LogFactory) -> CheckResult {
     let scattered = expect![[r#"
         > without appends then start
         = + plan | (0 sent) | (1 sent) | (2 sent) | last; ran last#1 plan#1 worker#1[0]/acts#1 worker#1[1]/acts#1 worker#1[2]/acts#1; did worker#1[0]/acts#1/mail worker#1[1]/acts#1/mail worker#1[2]/acts#1/mail
@@ -475,7 +475,7 @@ pub async fn k21_effects_inside_belong_to_their_task(factory: &dyn LogFactory) -
 
 /// A failure or question in a subgraph does not affect its siblings' outcomes, which are folded in
 /// the order of their paths.
-pub async fn k21_a_question_inside_keeps_its_siblings(factory: &dyn LogFactory) -> Verdict {
+pub async fn k21_a_question_inside_keeps_its_siblings(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         ! after 1 steps: task flaky#1 failed: boom (Node; failed)

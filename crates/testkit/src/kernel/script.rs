@@ -38,25 +38,25 @@ use super::{
     transcript::{self, Appends, Ids},
     world::Stage,
 };
-use crate::log::{Failure, LogFactory, PlacingEngine, Verdict};
+use crate::log::{CheckResult, Failure, LogFactory, PlacingEngine};
 
 /// A graph of pages, as its builder returns it.
-pub(crate) type Built = Result<Graph<Page>, BuildError>;
+pub(crate) type BuildResult = Result<Graph<Page>, BuildError>;
 
 /// The graph of a script: a function of its stage, or the words of [`Stage::wire`].
 pub(crate) trait Program: Send + Sync {
     /// Builds the graph, as the present program has it.
-    fn build(&self, stage: &Stage) -> Built;
+    fn build(&self, stage: &Stage) -> BuildResult;
 }
 
-impl<F: Fn(&Stage) -> Built + Send + Sync> Program for F {
-    fn build(&self, stage: &Stage) -> Built {
+impl<F: Fn(&Stage) -> BuildResult + Send + Sync> Program for F {
+    fn build(&self, stage: &Stage) -> BuildResult {
         self(stage)
     }
 }
 
 impl Program for &str {
-    fn build(&self, stage: &Stage) -> Built {
+    fn build(&self, stage: &Stage) -> BuildResult {
         stage.wire(self)?.build()
     }
 }
@@ -67,7 +67,7 @@ pub(crate) async fn check(
     factory: &dyn LogFactory,
     graph: impl Program,
     expected: Expect,
-) -> Verdict {
+) -> CheckResult {
     check_with(factory, RunnerOptions::default(), graph, expected).await
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn check_with(
     options: RunnerOptions,
     graph: impl Program,
     expected: Expect,
-) -> Verdict {
+) -> CheckResult {
     let text = dedent(expected.data());
     let lines = || text.lines().filter_map(|line| line.strip_prefix("> "));
     let played = Script::play(factory, None, &options, &graph, lines(), &expected);
@@ -93,7 +93,7 @@ pub(crate) async fn check_with(
 
 /// Compares what is seen of a script without an engine, and with one. The engine is not told why a
 /// run failed, and leaving a run to it is an append of its own.
-fn alike(expected: &Expect, alone: &str, placed: &str) -> Verdict {
+fn alike(expected: &Expect, alone: &str, placed: &str) -> CheckResult {
     let mut lines = placed.lines();
     for told in alone.lines().filter(|line| !is_append(line)) {
         let seen = lines.find(|line| !is_append(line)).unwrap_or_default();
@@ -124,7 +124,7 @@ fn without_steps(line: &str) -> String {
     rest.map_or_else(|| line.to_owned(), |(_, rest)| format!("! {rest}"))
 }
 
-/// The failure of a run, as the log alone tells it.
+/// The failure of a run, as the log alone push_event it.
 const FAILED: &str = "! it failed";
 
 fn needs_admin(line: &str) -> bool {
@@ -135,7 +135,7 @@ fn needs_admin(line: &str) -> bool {
 }
 
 /// Compares a text with a snapshot, or writes it there.
-pub(crate) fn compare(expected: &Expect, got: &str) -> Verdict {
+pub(crate) fn compare(expected: &Expect, got: &str) -> CheckResult {
     static WRITTEN: Mutex<BTreeSet<(&str, u32)>> = Mutex::new(BTreeSet::new());
     let text = dedent(expected.data());
     if text == got {
@@ -179,7 +179,7 @@ fn dedent(text: &str) -> String {
     cut.collect()
 }
 
-type Ended = Result<RunResult<Page>, RunError>;
+type PageResult = Result<RunResult<Page>, RunError>;
 
 /// A script that is under way.
 struct Script<'a, G> {
@@ -194,11 +194,11 @@ struct Script<'a, G> {
     options: RunnerOptions,
     graph: &'a G,
     /// The run that was begun, and goes on beside the script.
-    pending: Option<JoinHandle<Ended>>,
+    pending: Option<JoinHandle<PageResult>>,
     /// The runner of the run that was begun.
     process: Option<Runner<Page>>,
     /// The requests that were made to it meanwhile, and joined it.
-    joined: Vec<JoinHandle<Ended>>,
+    joined: Vec<JoinHandle<PageResult>>,
     /// The last state of each thread, and its head.
     known: BTreeMap<ThreadId, (Page, u64)>,
     ids: Ids,
@@ -357,7 +357,7 @@ impl<'a, G: Program> Script<'a, G> {
         Ok(Runner::new(graph, Arc::new(log)))
     }
 
-    async fn step(&mut self, factory: &dyn LogFactory, line: &str) -> Verdict {
+    async fn step(&mut self, factory: &dyn LogFactory, line: &str) -> CheckResult {
         if self.place(line).await? {
             return Ok(());
         }
@@ -408,7 +408,7 @@ impl<'a, G: Program> Script<'a, G> {
                 let run = self.run(run)?;
                 let mut run = run.ok_or_else(|| Failure::new("no such run"))?;
                 while let Some(event) = run.next().await {
-                    self.tells(&event);
+                    self.push_event(&event);
                 }
                 let ended = run.await;
                 self.ended(ended).await?;
@@ -417,7 +417,7 @@ impl<'a, G: Program> Script<'a, G> {
                 let cursor = number(cursor)?;
                 let mut events = self.runner()?.events(&self.stage.desk.thread, cursor);
                 while let Some(event) = events.next().await {
-                    self.tells(&event);
+                    self.push_event(&event);
                 }
             }
             ("begin", run) => {
@@ -458,7 +458,7 @@ impl<'a, G: Program> Script<'a, G> {
 
     /// Makes a request in the process of the run that was begun, and waits until it is taken: the
     /// event of an answer comes when it is stored. A repeat is taken without one.
-    async fn beside(&mut self, line: &str) -> Verdict {
+    async fn beside(&mut self, line: &str) -> CheckResult {
         let runner = self.process.clone();
         let runner = runner.ok_or_else(|| Failure::new("no run was begun"))?;
         let run = self.run_by(&runner, line)?;
@@ -487,7 +487,7 @@ impl<'a, G: Program> Script<'a, G> {
         Ok(())
     }
 
-    fn tells(&mut self, event: &Event) {
+    fn push_event(&mut self, event: &Event) {
         if matches!(event.kind, EventKind::NodeStarted) {
             return;
         }
@@ -499,7 +499,7 @@ impl<'a, G: Program> Script<'a, G> {
     }
 
     /// Makes a later append fail: `die before 2`, `die after 2`, `full 2` or `lose 2`.
-    fn cut(&self, line: &str) -> Verdict {
+    fn cut(&self, line: &str) -> CheckResult {
         let (fault, nth) = line.rsplit_once(' ').unwrap_or((line, ""));
         let fault = match fault {
             "die before" => AppendFault::DiesBefore,
@@ -513,7 +513,7 @@ impl<'a, G: Program> Script<'a, G> {
     }
 
     /// Requests that are no runs.
-    async fn administer(&mut self, verb: &str, rest: &str) -> Verdict {
+    async fn administer(&mut self, verb: &str, rest: &str) -> CheckResult {
         let name = self.stage.desk.thread.clone();
         let runner = self.runner()?;
         let done = match (verb, rest) {
@@ -631,7 +631,7 @@ impl<'a, G: Program> Script<'a, G> {
     }
 
     /// Writes down how a run ended, and what it left.
-    async fn ended(&mut self, ended: Ended) -> Verdict {
+    async fn ended(&mut self, ended: PageResult) -> CheckResult {
         let status = self.reader()?.status(&self.stage.desk.thread).await;
         match &ended {
             Ok(RunResult::Finished { output: None, .. }) => self.end = "=".into(),
@@ -664,14 +664,14 @@ impl<'a, G: Program> Script<'a, G> {
 
     fn asks(&mut self, interrupts: &[Interrupt]) {
         for interrupt in interrupts {
-            self.ids.learn(interrupt);
+            self.ids.name_question(interrupt);
             let text = format!("? {}", transcript::question(interrupt));
             let text = self.ids.stable(&text);
             self.say(&text);
         }
     }
 
-    async fn fails(&mut self, error: &RunError) -> Verdict {
+    async fn fails(&mut self, error: &RunError) -> CheckResult {
         let status = self.reader()?.status(&self.stage.desk.thread).await;
         let standing = status.as_ref().map_or("unreadable", standing);
         let name = self.stage.desk.thread.as_str();
@@ -694,7 +694,7 @@ impl<'a, G: Program> Script<'a, G> {
     }
 
     /// Writes down what the last line has changed, unless a run is still under way.
-    async fn aftermath(&mut self) -> Verdict {
+    async fn aftermath(&mut self) -> CheckResult {
         if self.pending.is_some() {
             return Ok(());
         }
@@ -741,7 +741,7 @@ impl<'a, G: Program> Script<'a, G> {
 }
 
 /// Leaves a run to others when its request is stored.
-async fn left(runner: &Runner<Page>, run: Run<Page>) -> Ended {
+async fn left(runner: &Runner<Page>, run: Run<Page>) -> PageResult {
     let end = async { run.await };
     tokio::pin!(end);
     loop {

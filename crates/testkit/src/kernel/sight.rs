@@ -12,11 +12,11 @@ use futures::StreamExt;
 
 use super::{
     fixture::{Calls, Change, Fixture, Page, finished, line},
-    script::{Built, check, compare},
+    script::{BuildResult, check, compare},
     transcript,
-    world::{Door, NamedNodesExt, Stage, WiringExt, texts},
+    world::{NamedNodesExt, Stage, TestGate, WiringExt, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 fn text(block: &str, text: &str) -> EventKind {
     EventKind::TextDelta {
@@ -32,7 +32,7 @@ fn card(name: &str) -> EventKind {
     }
 }
 
-fn letter(stage: &Stage) -> Built {
+fn letter(stage: &Stage) -> BuildResult {
     let draft = async |cx: Context<Page>| {
         cx.emit(EventKind::TextStarted { block: "b".into() });
         cx.emit(text("b", "Dear"));
@@ -46,7 +46,7 @@ fn letter(stage: &Stage) -> Built {
 
 /// Events carry their origin; durable ones have a position, which never decreases. A reader that
 /// reconnects with a cursor misses no durable event and gets none twice.
-pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Verdict {
+pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > live start
         - draft#1 try 1 TextStarted { block: "b" }
@@ -93,7 +93,7 @@ pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Ve
 }
 
 /// Durable events are sent after their append: a reader of one finds it in the log.
-pub async fn k22_durable_events_leave_after_their_append(factory: &dyn LogFactory) -> Verdict {
+pub async fn k22_durable_events_leave_after_their_append(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = super::steps::three(&Calls::default())?;
     let mut run = desk.runner(&graph).start(&desk.thread, ());
@@ -115,10 +115,10 @@ pub async fn k22_durable_events_leave_after_their_append(factory: &dyn LogFactor
 
 /// A run never waits for a reader. A reader that lags gets all durable events from the log, in
 /// order and once, and all deltas, merged.
-pub async fn k22_d34_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Verdict {
+pub async fn k22_d34_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> CheckResult {
     const ROUNDS: i64 = 1_500;
     let desk = Fixture::of(factory).await?;
-    let door = Door::default();
+    let door = TestGate::default();
     let waits = door.clone();
     let graph = Graph::<Page>::starting_at("a")
         .node("a", move |cx: Context<Page>| {
@@ -181,9 +181,11 @@ pub async fn k22_d34_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) 
 
 /// A reader that reconnects during a run gets the stored events, then the open blocks and the
 /// events that follow. Dropping a stream detaches, and the run goes on.
-pub async fn k22_dropping_detaches_and_late_readers_catch_up(factory: &dyn LogFactory) -> Verdict {
+pub async fn k22_dropping_detaches_and_late_readers_catch_up(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let desk = Fixture::of(factory).await?;
-    let door = Door::default();
+    let door = TestGate::default();
     let waits = door.clone();
     let graph = Graph::<Page>::starting_at("a")
         .says(&Calls::default(), &["a"])
@@ -238,7 +240,7 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(factory: &dyn LogFa
 }
 
 /// A refused request sends its reader an event too, and the stream ends.
-pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Verdict {
+pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? confirm#1~1 "ok?" boolean
@@ -257,7 +259,7 @@ pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Verdict {
 #[derive(Default)]
 struct SlowStore {
     appends: AtomicU32,
-    door: Door,
+    door: TestGate,
 }
 
 impl Intercept for SlowStore {
@@ -275,7 +277,9 @@ impl Intercept for SlowStore {
 }
 
 /// A reader that subscribes while a step is on its way into the log misses nothing.
-pub async fn k22_who_comes_while_it_is_stored_misses_nothing(factory: &dyn LogFactory) -> Verdict {
+pub async fn k22_who_comes_while_it_is_stored_misses_nothing(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
         .says(&Calls::default(), &["a", "b", "c"])

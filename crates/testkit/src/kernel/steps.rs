@@ -15,11 +15,11 @@ use super::{
     script::check,
     world::{NamedNodesExt, Stage, WiringExt, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, same};
+use crate::log::{CheckResult, Failure, LogFactory, same};
 
 /// Only `apply` changes state: siblings see the start of the step, and a task's local changes are
 /// in no state.
-pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Verdict {
+pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start in
         = + in | open | a saw in open | b saw in open | close saw in open a saw in open b saw in open; ran open#1
@@ -85,7 +85,7 @@ impl State for CloneCounter {
 
 /// Applying in place clones nothing, after a single task and after several at once, and writes the
 /// state once, when the thread begins.
-pub async fn k1_d32_d33_applying_in_place_copies_nothing(factory: &dyn LogFactory) -> Verdict {
+pub async fn k1_d32_d33_applying_in_place_copies_nothing(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let copies = Arc::new(Copies::default());
     let seen = copies.clone();
@@ -124,7 +124,7 @@ pub async fn k1_d32_d33_applying_in_place_copies_nothing(factory: &dyn LogFactor
 }
 
 /// Tasks of a step run at the same time: each waits for the others.
-pub async fn k2_tasks_of_a_step_run_at_the_same_time(factory: &dyn LogFactory) -> Verdict {
+pub async fn k2_tasks_of_a_step_run_at_the_same_time(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let meeting = Arc::new(Barrier::new(100));
     let graph = Graph::<Page>::starting_at("plan")
@@ -145,7 +145,7 @@ pub async fn k2_tasks_of_a_step_run_at_the_same_time(factory: &dyn LogFactory) -
 
 /// Outcomes are folded in the order of their paths, in whatever order they finish, and the routes
 /// are the same.
-pub async fn k2_d16_updates_fold_in_path_order(factory: &dyn LogFactory) -> Verdict {
+pub async fn k2_d16_updates_fold_in_path_order(factory: &dyn LogFactory) -> CheckResult {
     for order in [
         [0, 1, 2],
         [0, 2, 1],
@@ -195,7 +195,7 @@ pub async fn k2_d16_updates_fold_in_path_order(factory: &dyn LogFactory) -> Verd
 
 /// Only closing records are checkpoints: at a position between two of them the state is that of the
 /// earlier one.
-pub async fn k2_only_closing_records_are_checkpoints(factory: &dyn LogFactory) -> Verdict {
+pub async fn k2_only_closing_records_are_checkpoints(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = three(&Calls::default())?;
     let runner = desk.runner(&graph);
@@ -219,7 +219,7 @@ pub async fn k2_only_closing_records_are_checkpoints(factory: &dyn LogFactory) -
 }
 
 /// At most one append of a thread is in flight, and outcomes meanwhile are stored with the next.
-pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Verdict {
+pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("plan")
         .node("plan", async |_: Context<Page>| ())
@@ -255,7 +255,7 @@ pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
 
 /// A router that fails leaves the step open: a retry runs routers again, never the nodes, both with
 /// one task in the step and with several.
-pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactory) -> Verdict {
+pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! after 1 steps: the routing after node a failed: the router fails (Router; failed)
@@ -317,7 +317,7 @@ pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactor
 }
 
 /// All routers of a step see the same state, with all updates of the step.
-pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Verdict {
+pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         = + open | good; count 11; ran good#1 open#1

@@ -12,11 +12,11 @@ use super::{
     script::{check, check_with},
     world::{Stage, alone},
 };
-use crate::log::{LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, LogFactory, holds, same};
 
 /// Cancelling drops running tasks, keeps finished ones, and records the dropped tasks and the
 /// reason; another run can start.
-pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then begin start
         > written 5 then noted 4 then cancel then noted 5 then end
@@ -45,7 +45,7 @@ pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory
 
 /// Cancelling waits for an action of class `Once` until its timeout: its receipt is kept, or it is
 /// recorded as in doubt.
-pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > reached then cancel then running
@@ -82,7 +82,7 @@ pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Ver
 }
 
 /// Subgraphs of any depth stop with the run: their nodes are dropped, and named.
-pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then begin start
         > noted 3 then cancel then noted 5 then end
@@ -103,7 +103,7 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Verdict
 
 /// A thread that waits for an answer, for a time, or for recovery after a crash is cancelled at
 /// once, by any process.
-pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ? b#1~1 ok: "ok?" boolean
@@ -134,7 +134,7 @@ pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Ve
 
 /// Each budget has an error of its own. A run that has used one up fails before its next step. The
 /// use survives its process, and the next run starts from zero.
-pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> CheckResult {
     for meter in [
         BudgetUnit::Rounds,
         BudgetUnit::ModelCalls,
@@ -188,7 +188,7 @@ pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Verd
 }
 
 /// Wall time is counted while the run runs, over all of its processes, and not while it is parked.
-pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause("ask", |_| "on?", |_, on: bool| line(on.to_string()))

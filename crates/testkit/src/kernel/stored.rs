@@ -9,7 +9,7 @@ use super::{
     fixture::{Calls, Change, Fixture, Page, finished, kind, line, question, whole},
     world::{NamedNodesExt, WiringExt},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 /// Builds a loop that runs a `rounds` times in each run, each time with a line of `bytes`.
 fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure> {
@@ -28,7 +28,9 @@ fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure
 
 /// The stored bytes grow linearly with the writes, snapshots included, and opening reads a bounded
 /// number of records.
-pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(factory: &dyn LogFactory) -> Verdict {
+pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(
+    factory: &dyn LogFactory,
+) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = talk(600, 8_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
@@ -77,7 +79,7 @@ pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(factory: &dyn LogFa
 }
 
 /// Waits for snapshots, which are taken in the background, possibly on a busy server.
-async fn settle(desk: &Fixture, puts: usize) -> Verdict {
+async fn settle(desk: &Fixture, puts: usize) -> CheckResult {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
     let begin = std::time::Instant::now();
     while begin.elapsed() < PATIENCE {
@@ -90,7 +92,7 @@ async fn settle(desk: &Fixture, puts: usize) -> Verdict {
 }
 
 /// A damaged snapshot only costs time.
-pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Verdict {
+pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = talk(200, 6_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
@@ -107,7 +109,7 @@ pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Verd
 }
 
 /// Replay calls `apply` and nothing else: no node and no router.
-pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Verdict {
+pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = talk(9, 10, &calls)?;
@@ -125,7 +127,7 @@ pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Verdict {
 
 /// An outcome that is larger than a record fails its run with a clear error, and the thread can be
 /// used again; an input or answer that is too large is refused and changes nothing.
-pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Verdict {
+pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
@@ -170,7 +172,7 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Verd
 }
 
 /// Outcomes beyond the size of one append are stored in several.
-pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Verdict {
+pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let meeting = std::sync::Arc::new(tokio::sync::Barrier::new(20));
     let graph = Graph::<Page>::starting_at("plan")
@@ -215,7 +217,7 @@ impl State for TypedFields {
 }
 
 /// Values have the same types and the same contents after their process has died.
-pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> Verdict {
+pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let mixed = |depth| Kind::Mixed {
         of: (1, 255),
@@ -244,7 +246,7 @@ pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> Verdict
 
 /// Bodies are JSON with a version byte; another version is an error that names it, and so is a body
 /// that is not of its type: nothing is built by what it says.
-pub async fn k16_d26_another_format_is_refused(factory: &dyn LogFactory) -> Verdict {
+pub async fn k16_d26_another_format_is_refused(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = talk(2, 3, &Calls::default())?;
     finished(desk.start(&graph).await)?;

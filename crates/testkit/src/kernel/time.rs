@@ -14,7 +14,7 @@ use super::{
     script::{check, check_with},
     world::{Stage, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -62,7 +62,7 @@ async fn sleeps(desk: &Fixture) -> Result<i64, Failure> {
 
 /// A back-off is in the store: another process takes the thread over at its time, and not before;
 /// each further wait is twice as long, up to its limit, and no attempt is lost.
-pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let policy = NodePolicy::default().attempts(4);
@@ -132,7 +132,7 @@ async fn claimable(desk: &Fixture) -> Result<usize, Failure> {
 /// A back-off that is left to others ends at its time, and whoever comes before goes away again.
 pub async fn k19_a_back_off_that_is_left_to_others_ends_at_its_time(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     let expected = expect![[r#"
         > start
         = sleeps; + a; ran a#1 b#1
@@ -153,7 +153,7 @@ pub async fn k19_a_back_off_that_is_left_to_others_ends_at_its_time(
 }
 
 /// If a process dies during a back-off, the next one waits for the rest of the time.
-pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         = + flaky; ran flaky#1
@@ -182,7 +182,7 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) ->
 
 /// An error that the policy does not retry fails at once; one that it retries fails after the last
 /// attempt.
-pub async fn k19_a_policy_says_what_is_tried_again(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_a_policy_says_what_is_tried_again(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > without appends then start
         ! task flaky#1 failed: boom (Node; failed)
@@ -226,7 +226,7 @@ pub async fn k19_a_policy_says_what_is_tried_again(factory: &dyn LogFactory) -> 
 /// delays, and one that waits is cancelled at once.
 pub async fn k19_a_failure_is_told_and_its_retry_can_be_cancelled(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     for (how, delay) in [
         ("ends well", 20),
         ("is fatal", 20),
@@ -278,7 +278,7 @@ pub async fn k19_a_failure_is_told_and_its_retry_can_be_cancelled(
 }
 
 /// Attempts that ended with their process do not count among a policy's attempts.
-pub async fn k19_crashes_are_counted_apart_from_tries(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_crashes_are_counted_apart_from_tries(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! after 1 steps: the log failed (Store Other; unfinished)
@@ -302,7 +302,7 @@ pub async fn k19_crashes_are_counted_apart_from_tries(factory: &dyn LogFactory) 
 
 /// A task that kills its process reaches its limit in every durability mode, also if it dies in a
 /// retry after a failure.
-pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> Verdict {
+pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> CheckResult {
     for durability in [
         Durability::Strict,
         Durability::Batched {
@@ -342,7 +342,7 @@ pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> V
 
 /// A run that was left between two steps, or just after its start, has killed nothing: recovery
 /// counts no crash.
-pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Verdict {
+pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
         .node("a", async |cx: Context<Page>| {
@@ -376,7 +376,7 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Verdict {
 
 /// A node that exceeds its timeout fails with an error of its own, and is retried if its policy
 /// says so; one that exceeds its idle timeout fails with another. Heartbeats keep it going.
-pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> CheckResult {
     let total = || NodePolicy::default().timeout(ms(30));
     let idle = || NodePolicy::default().idle_timeout(ms(30));
     let twice = |policy: NodePolicy| policy.attempts(2).backoff(ms(0), ms(0));
@@ -412,7 +412,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Verdict {
 }
 
 /// A timeout bounds each attempt: a late task is retried with its full time.
-pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Verdict {
+pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! task slow#1 took longer than 10ms: it took too long (Timeout; failed)

@@ -9,13 +9,13 @@ use super::{
     script::{check, check_with, compare},
     world::{Stage, texts},
 };
-use crate::log::{LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, LogFactory, holds, same};
 
 const DESK: &str = "open -> ask works flaky -> last; ask: pause; flaky: fail until mended";
 
 /// History returns each record with its position, time, run and scope; the state at each position
 /// is that of the last checkpoint.
-pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Verdict {
+pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> CheckResult {
     let stage = Stage::of(Fixture::of(factory).await?, "");
     stage.broken.turn_off();
     let (desk, graph) = (&stage.desk, stage.wire(DESK)?.build()?);
@@ -63,7 +63,7 @@ pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Ver
 }
 
 /// A fork starts at a checkpoint and nowhere else, runs separately, and asks its questions again.
-pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Verdict {
+pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> CheckResult {
     let stage = Stage::of(Fixture::of(factory).await?, "");
     stage.broken.turn_off();
     let (desk, graph) = (&stage.desk, stage.wire(DESK)?.build()?);
@@ -107,7 +107,7 @@ pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Verd
 
 /// An operator can change the state while the thread is parked, failed, cancelled or ended. The
 /// change is a record like any other, with author and reason.
-pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Verdict {
+pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > amend x
         ! nothing in the thread can go on (NothingToDo; new)
@@ -143,7 +143,7 @@ pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Verd
 }
 
 /// Nothing is amended while a run is under way, in this process or left behind by a crash.
-pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Verdict {
+pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > begin start
         > reached then amend x
@@ -169,7 +169,7 @@ pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Verdic
 
 /// An operator can finish an open task: its updates are folded in its place, routes and joins are
 /// followed, and its question is no longer open.
-pub async fn k18_an_operator_finishes_an_open_task(factory: &dyn LogFactory) -> Verdict {
+pub async fn k18_an_operator_finishes_an_open_task(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then mend then start
         ? ask#1~1 "ok?" boolean
@@ -190,7 +190,7 @@ pub async fn k18_an_operator_finishes_an_open_task(factory: &dyn LogFactory) -> 
 
 /// An operator can finish a task that has failed for good. If another task failed too, the run
 /// still reports it, and a retry runs only that one.
-pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) -> Verdict {
+pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > in any order then start
         ! one of several tasks failed (Node; failed)
@@ -226,7 +226,7 @@ pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) ->
 }
 
 /// The state of a failed run can be amended; the failed task still has to be retried.
-pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Verdict {
+pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > start
         ! task flaky#1 failed: boom (Node; failed)

@@ -24,7 +24,7 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    pub(super) fn learn(&mut self, asked: &Interrupt) {
+    pub(super) fn name_question(&mut self, asked: &Interrupt) {
         let id = asked.id.as_str();
         if let Some(digest) = &asked.question.digest {
             self.digests.insert(asked.id.clone(), digest.clone());

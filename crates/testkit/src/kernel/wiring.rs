@@ -32,7 +32,7 @@ use fugato_state::Question;
 use super::{
     AppendFault, RecordingLog,
     fixture::{Calls, Change, Page, Switch, line},
-    world::{Door, Stage},
+    world::{Stage, TestGate},
 };
 
 /// A node that does what its words say.
@@ -43,7 +43,7 @@ struct WordedNode {
     calls: Calls,
     world: Calls,
     broken: Switch,
-    door: Door,
+    door: TestGate,
     log: RecordingLog,
 }
 

@@ -13,9 +13,9 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{
     fixture::{Calls, Change, Fixture, NamedNode, Page, Switch, line},
-    script::Built,
+    script::BuildResult,
 };
-use crate::log::{Failure, Verdict, same};
+use crate::log::{CheckResult, Failure, same};
 
 /// The equipment of a script's graphs: a log with one thread, the notes of nodes, a switch and a
 /// door. The nodes of one script share it, in all of its processes.
@@ -27,7 +27,7 @@ pub(crate) struct Stage {
     pub(crate) world: Calls,
     /// The switch of nodes that fail, which is on until the script mends it.
     pub(crate) broken: Switch,
-    pub(crate) door: Door,
+    pub(crate) door: TestGate,
     /// The name of the program that runs now.
     pub(crate) program: String,
 }
@@ -39,7 +39,7 @@ impl Stage {
             calls: Calls::default(),
             world: Calls::default(),
             broken: Switch::on(),
-            door: Door::default(),
+            door: TestGate::default(),
             program: program.to_owned(),
         }
     }
@@ -107,14 +107,14 @@ impl Node<Page> for MailNode {
 }
 
 /// Builds a, then a node that acts, then b.
-pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Built {
+pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> BuildResult {
     let graph = Graph::<Page>::starting_at("a").says(&Calls::default(), &["a", "b"]);
     let graph = graph.node("send", acts);
     graph.way(&["a", "send", "b", END]).build()
 }
 
 /// Builds a graph of one node.
-pub(crate) fn alone<M>(name: &str, node: impl IntoNode<Page, M>) -> Built {
+pub(crate) fn alone<M>(name: &str, node: impl IntoNode<Page, M>) -> BuildResult {
     Graph::<Page>::starting_at(name)
         .node(name, node)
         .edge(name, END)
@@ -162,21 +162,21 @@ impl NamedNodesExt for GraphBuilder<Page> {
 
 impl Page {
     /// Compares the lines.
-    pub(crate) fn said(&self, expected: &[&str]) -> Verdict {
+    pub(crate) fn said(&self, expected: &[&str]) -> CheckResult {
         same("what was said", self.lines.clone(), texts(expected))
     }
 }
 
 impl Calls {
     /// Compares the notes since the last call, sorted.
-    pub(crate) fn ran(&self, expected: &[&str]) -> Verdict {
+    pub(crate) fn ran(&self, expected: &[&str]) -> CheckResult {
         same("what ran", self.take(), texts(expected))
     }
 }
 
 impl Fixture {
     /// Compares the appends since the last call, one line for each commit.
-    pub(crate) fn appended(&self, what: &str, expected: &[&str]) -> Verdict {
+    pub(crate) fn appended(&self, what: &str, expected: &[&str]) -> CheckResult {
         let shape = self.log.shape();
         self.log.forget();
         same(what, shape, texts(expected))
@@ -191,7 +191,7 @@ impl Fixture {
     }
 
     /// Compares the lines of the page that the log holds now.
-    pub(crate) async fn stored(&self, graph: &Graph<Page>, expected: &[&str]) -> Verdict {
+    pub(crate) async fn stored(&self, graph: &Graph<Page>, expected: &[&str]) -> CheckResult {
         same(
             "what is stored",
             self.page(graph).await?.lines,
@@ -212,7 +212,7 @@ impl Fixture {
         thread: &ThreadId,
         record: Vec<u8>,
         status: Status,
-    ) -> Verdict {
+    ) -> CheckResult {
         let head = self.log_of().head(thread).await?;
         let (head, fence) = head.map_or((0, 0), |head| (head.seq, head.fence));
         let commit = Commit {
@@ -264,13 +264,13 @@ impl Fixture {
 
 /// A door at which nodes wait until they are let through.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct TestGate {
     reached: Arc<Notify>,
     /// The number of nodes that may pass.
     opened: Arc<Semaphore>,
 }
 
-impl Default for Door {
+impl Default for TestGate {
     fn default() -> Self {
         Self {
             reached: Arc::default(),
@@ -279,7 +279,7 @@ impl Default for Door {
     }
 }
 
-impl Door {
+impl TestGate {
     /// Waits at the door until it is opened.
     pub(crate) async fn pass(&self) {
         self.reached.notify_one();

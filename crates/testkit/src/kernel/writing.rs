@@ -6,18 +6,18 @@ use fugato_store::{LeaseRequest, Status, StoreErrorKind};
 use super::{
     fixture::{Calls, Fixture, Page, finished, kind, line},
     script::check,
-    world::{Door, NamedNodesExt, WiringExt, alone, texts},
+    world::{NamedNodesExt, TestGate, WiringExt, alone, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
-fn held(door: &Door) -> Result<Graph<Page>, Failure> {
+fn held(door: &TestGate) -> Result<Graph<Page>, Failure> {
     Ok(alone("a", door.node("a"))?)
 }
 
 /// Of two runs of one thread at the same time, one is refused and has changed nothing.
-pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Verdict {
+pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
-    let door = Door::default();
+    let door = TestGate::default();
     let graph = held(&door)?;
     let first = desk.runner(&graph).start(&desk.thread, line("one"));
     door.reached().await;
@@ -39,9 +39,9 @@ pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Verdict
 }
 
 /// A writer that lost its thread to another gets a conflict, and has written nothing.
-pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Verdict {
+pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
-    let (old_door, new_door) = (Door::default(), Door::default());
+    let (old_door, new_door) = (TestGate::default(), TestGate::default());
     let runner = desk.runner(&held(&old_door)?);
     let old = runner.start(&desk.thread, line("old"));
     old_door.reached().await;
@@ -63,9 +63,9 @@ pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Verdic
 }
 
 /// A foreign record at the next position is a conflict for a run that does not know it.
-pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Verdict {
+pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
-    let door = Door::default();
+    let door = TestGate::default();
     let graph = held(&door)?;
     finished({
         door.open();
@@ -88,7 +88,7 @@ pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Verdict
 }
 
 /// After a lost acknowledgement the append is repeated: no record is written twice.
-pub async fn k13_a_lost_answer_writes_nothing_twice(factory: &dyn LogFactory) -> Verdict {
+pub async fn k13_a_lost_answer_writes_nothing_twice(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > lose 1 then start
         = + a | b | c; ran a#1 b#1 c#1
@@ -115,7 +115,7 @@ fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
 
 /// A step is durable before the next one starts: each node finds in the log all that its state
 /// contains.
-pub async fn k15_a_step_is_durable_before_the_next(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_a_step_is_durable_before_the_next(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     let checks = {
         let (log, thread) = (desk.opened.log.clone(), desk.thread.clone());
@@ -156,13 +156,13 @@ pub async fn k15_a_step_is_durable_before_the_next(factory: &dyn LogFactory) -> 
 /// Control records share appends: start and pause are one append, answer and end another.
 pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
     factory: &dyn LogFactory,
-) -> Verdict {
+) -> CheckResult {
     super::append_of_a_pause(factory).await
 }
 
 /// A failed write stops the run before the next node, the readers get an error, and the thread can
 /// go on when there is room again.
-pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"
         > full 1 then live start in
         - failed
@@ -198,7 +198,7 @@ pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Verdi
 }
 
 /// A thread at rest has no lease, so that any process can take it at once.
-pub async fn k15_a_thread_at_rest_is_free(factory: &dyn LogFactory) -> Verdict {
+pub async fn k15_a_thread_at_rest_is_free(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
     finished(
         desk.runner(&chain(&Calls::default())?)

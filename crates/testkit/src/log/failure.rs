@@ -14,7 +14,7 @@ pub struct Failure {
 }
 
 /// The result of a check or a scenario: nothing, or the breach of a contract.
-pub type Verdict = Result<(), Failure>;
+pub type CheckResult = Result<(), Failure>;
 
 impl Failure {
     pub(crate) fn new(what: impl Into<String>) -> Self {

@@ -11,7 +11,7 @@ use fugato_state::Seq;
 use fugato_store::{Commit, StoreErrorKind, ThreadLog};
 
 use super::{
-    Failure, Verdict,
+    CheckResult, Failure,
     failure::{holds, same},
     trial::{commit, thread},
 };
@@ -20,7 +20,7 @@ use super::{
 const COMMITS: u64 = 20;
 
 /// Appends until the server is gone, and counts the acknowledged commits.
-async fn write(log: Arc<dyn ThreadLog>, name: String, acknowledged: Arc<AtomicU64>) -> Verdict {
+async fn write(log: Arc<dyn ThreadLog>, name: String, acknowledged: Arc<AtomicU64>) -> CheckResult {
     for head in 0.. {
         let next = nth(head);
         match log.append(&thread(&name), &next).await {
@@ -41,7 +41,7 @@ pub async fn nothing_is_lost_with_a_killed_server(
     kill: impl Fn(),
     restart: impl Fn(),
     rounds: u32,
-) -> Verdict {
+) -> CheckResult {
     for round in 0..rounds {
         let acknowledged: Vec<_> = (0..4).map(|_| Arc::new(AtomicU64::new(0))).collect();
         let writers = acknowledged.iter().enumerate().map(|(writer, known)| {
@@ -66,7 +66,7 @@ pub async fn nothing_is_lost_with_a_killed_server(
     Ok(())
 }
 
-async fn check(log: &dyn ThreadLog, name: &str, known: Seq) -> Verdict {
+async fn check(log: &dyn ThreadLog, name: &str, known: Seq) -> CheckResult {
     let name = thread(name);
     let head = log.head(&name).await?.map_or(0, |head| head.seq);
     // One more may have been written whose answer was lost: repeating it is safe.

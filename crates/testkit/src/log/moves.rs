@@ -10,11 +10,11 @@ use std::{
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
     Commit, Expect, Fence, Head, Intercept, InterceptedLog, LeaseOutcome, LeaseRequest, MemoryLog,
-    Moved, Record, Route, Signal, Snapshot, Status, StoreCall, StoreError, StoreErrorKind,
+    MoveReport, Record, Route, Signal, Snapshot, Status, StoreCall, StoreError, StoreErrorKind,
     ThreadStore, absence, move_thread,
 };
 
-use super::{Failure, TestClock, Verdict, failure::same};
+use super::{CheckResult, Failure, TestClock, failure::same};
 use crate::share;
 
 /// The time for which a process holds a thread here, in milliseconds; more than a move keeps one
@@ -54,7 +54,7 @@ impl Intercept for Mortal {
     }
 }
 
-fn ensure(right: bool, what: impl Into<String>) -> Verdict {
+fn ensure(right: bool, what: impl Into<String>) -> CheckResult {
     right.then_some(()).ok_or_else(|| Failure::new(what))
 }
 
@@ -81,7 +81,7 @@ pub async fn moves_leave_one_home(
     from: &Arc<dyn ThreadStore>,
     to: &Arc<dyn ThreadStore>,
     clock: &TestClock,
-) -> Verdict {
+) -> CheckResult {
     for kind in [Kind::Short, Kind::Long, Kind::Compacted, Kind::Folded] {
         at_every_request(kind, async |thread, kill| {
             let trial = Trial::new((thread, clock), kill);
@@ -153,7 +153,7 @@ impl Kill {
 async fn at_every_request(
     kind: Kind,
     trial: impl AsyncFn(&ThreadId, Kill) -> Result<bool, Failure>,
-) -> Verdict {
+) -> CheckResult {
     for last in (kind as usize % share()..).step_by(share()) {
         let mut died = false;
         for (carried_out, goes_on) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -236,7 +236,7 @@ impl<'a> Trial<'a> {
             held = Some(acquire(to, thread).await?);
         }
         for attempt in ["again", "once more"] {
-            let moved: Moved = move_thread(thread, from, to, route).await?;
+            let moved: MoveReport = move_thread(thread, from, to, route).await?;
             same(attempt, moved.head, before.0.seq)?;
             if let Some(fence) = held.take() {
                 let thread = thread.clone();
@@ -257,7 +257,7 @@ impl<'a> Trial<'a> {
         &self,
         (from, to): (&Arc<dyn ThreadStore>, &Arc<dyn ThreadStore>),
         lives: &[usize],
-        before: &Seen,
+        before: &ThreadView,
     ) -> Result<bool, Failure> {
         let thread = self.thread;
         match lives {
@@ -276,10 +276,10 @@ impl<'a> Trial<'a> {
 }
 
 /// A head without what is the store's own, and the records.
-type Seen = (Head, Vec<(Seq, Record)>);
+type ThreadView = (Head, Vec<(Seq, Record)>);
 
 /// Checks that everything has arrived. Where it was before, a store may have more of the beginning.
-fn is_whole(mut now: Seen, before: &Seen) -> Verdict {
+fn is_whole(mut now: ThreadView, before: &ThreadView) -> CheckResult {
     now.1.retain(|(seq, _)| *seq > before.0.base);
     now.0.base = before.0.base;
     same("what moved", now, before.clone())
@@ -300,7 +300,10 @@ async fn homes<const N: usize>(
 }
 
 /// A thread of another history is never touched, and nothing moves that runs or is not there.
-async fn refuses(from: &(impl ThreadStore + ?Sized), to: &(impl ThreadStore + ?Sized)) -> Verdict {
+async fn refuses(
+    from: &(impl ThreadStore + ?Sized),
+    to: &(impl ThreadStore + ?Sized),
+) -> CheckResult {
     let thread = name("two")?;
     let route = Route::new("old", "new");
     let kind = async || {
@@ -328,7 +331,7 @@ async fn refuses(from: &(impl ThreadStore + ?Sized), to: &(impl ThreadStore + ?S
     Ok(())
 }
 
-async fn fill(log: &(impl ThreadStore + ?Sized), thread: &ThreadId, kind: Kind) -> Verdict {
+async fn fill(log: &(impl ThreadStore + ?Sized), thread: &ThreadId, kind: Kind) -> CheckResult {
     let many: Vec<_> = (0..300).map(|n| n.to_string()).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     let fold = |seq| Snapshot {
@@ -360,7 +363,7 @@ async fn append(
     head: Seq,
     texts: &[&str],
     status: Status,
-) -> Verdict {
+) -> CheckResult {
     let fence = acquire(log, thread).await?;
     let commit = Commit {
         expect: Expect { head, fence },
@@ -375,7 +378,7 @@ async fn append(
     Ok(())
 }
 
-async fn go_on(log: &(impl ThreadStore + ?Sized), thread: &ThreadId) -> Verdict {
+async fn go_on(log: &(impl ThreadStore + ?Sized), thread: &ThreadId) -> CheckResult {
     let head = log.head(thread).await?.map_or(0, |head| head.seq);
     append(log, thread, head, &["more", "and more"], Status::Idle).await?;
     let (thread, signal) = (
@@ -424,7 +427,7 @@ async fn runs(log: &(impl ThreadStore + ?Sized), thread: &ThreadId) -> Result<bo
 }
 
 /// Returns the head of a thread without what is the store's own, and its records.
-async fn seen(log: &(impl ThreadStore + ?Sized), thread: &ThreadId) -> Result<Seen, Failure> {
+async fn seen(log: &(impl ThreadStore + ?Sized), thread: &ThreadId) -> Result<ThreadView, Failure> {
     let head = log.head(thread).await?;
     let head = head.ok_or_else(|| Failure::new("the thread is not there"))?;
     let records = log.read(thread, head.base + 1, 10_000).await?;

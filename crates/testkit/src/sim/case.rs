@@ -283,7 +283,7 @@ impl<S: State> Case<S> {
         let addresses = [format!("/{task}/{key}"), whole_thread];
         let mut seen = self.core.seen();
         let done = seen
-            .deeds
+            .actions
             .keys()
             .find(|(_, address)| addresses.contains(address));
         let doubt = match done {

@@ -23,20 +23,20 @@ pub(super) fn check(case: &Outcome, state: &Value, whole: &Observations) -> Resu
 }
 
 fn effects(seen: &Observations, whole: &Observations) -> Result<(), Failure> {
-    for ((name, address), deed) in &seen.deeds {
-        let times = deed.times;
-        holds(deed.class != EffectClass::Once || times <= 1, || {
+    for ((name, address), action) in &seen.actions {
+        let times = action.times;
+        holds(action.class != EffectClass::Once || times <= 1, || {
             format!("{name} {address} was done {times} times")
         })?;
         let known = (name.clone(), address.clone());
-        let wanted = !counts(deed.class) || whole.deeds.contains_key(&known);
+        let wanted = !counts(action.class) || whole.actions.contains_key(&known);
         holds(wanted, || {
             format!("{name} {address} was done, and is not where nothing goes wrong")
         })?;
     }
-    let missing = whole.deeds.iter().find(|(known, deed)| {
+    let missing = whole.actions.iter().find(|(known, action)| {
         let (_, address) = known;
-        counts(deed.class) && !seen.deeds.contains_key(*known) && !seen.doubts.contains(address)
+        counts(action.class) && !seen.actions.contains_key(*known) && !seen.doubts.contains(address)
     });
     holds(missing.is_none(), || match missing {
         Some(((name, address), _)) => {

@@ -40,7 +40,7 @@ pub(super) struct Observations {
     /// The faults that took effect, in order.
     pub(super) fired: Vec<(usize, Fault)>,
     /// The actions on the outside world, by name and address.
-    pub(super) deeds: BTreeMap<(String, String), WorldAction>,
+    pub(super) actions: BTreeMap<(String, String), WorldAction>,
     /// The failures of the world, by name.
     pub(super) outages: BTreeMap<String, u32>,
     /// The effects in doubt about which a person was asked.

@@ -32,8 +32,8 @@ impl SimReport {
         for (doing, _) in seen.points.iter().filter(|_| whole) {
             *self.points.entry(*doing).or_default() += 1;
         }
-        for ((name, _), deed) in &seen.deeds {
-            *self.effects.entry(name.clone()).or_default() += u64::from(deed.times);
+        for ((name, _), action) in &seen.actions {
+            *self.effects.entry(name.clone()).or_default() += u64::from(action.times);
         }
         // Each is stored under two addresses: that of its task, and that of the whole thread.
         self.doubts += (seen.doubts.len() / 2) as u64;

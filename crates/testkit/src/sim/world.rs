@@ -74,7 +74,7 @@ impl World {
     /// Returns the result of an action, if it was done: the result that `reconcile` would find.
     pub fn find(&self, name: &str, key: &str) -> Option<String> {
         let known = (name.to_owned(), address(key).to_owned());
-        let done = self.core.seen().deeds.contains_key(&known);
+        let done = self.core.seen().actions.contains_key(&known);
         done.then(|| outcome(name, key))
     }
 
@@ -106,9 +106,9 @@ impl World {
             let what = format!("{name} {address} was done again after its receipt was stored");
             seen.broken.push(what);
         }
-        let deed = seen.deeds.entry((name, address.to_owned()));
-        let deed = deed.or_insert(WorldAction { class, times: 0 });
-        deed.times += 1;
+        let action = seen.actions.entry((name, address.to_owned()));
+        let action = action.or_insert(WorldAction { class, times: 0 });
+        action.times += 1;
     }
 }
 

@@ -12,19 +12,19 @@ use fugato_state::ThreadId;
 use fugato_store::MemoryLog;
 use fugato_testkit::{
     kernel,
-    log::{Abilities, LogFactory, OpenError, OpenedLog, PlacingEngine, TestClock, Verdict},
+    log::{Abilities, CheckResult, LogFactory, OpenError, OpenedLog, PlacingEngine, TestClock},
 };
 use futures::{StreamExt as _, stream};
 
 /// An engine whose drives yield as soon as they can.
 #[derive(Default)]
-struct Placed {
+struct YieldingEngine {
     /// True if it was given a thread.
     asked: AtomicBool,
 }
 
 #[async_trait::async_trait]
-impl PlacingEngine for Placed {
+impl PlacingEngine for YieldingEngine {
     async fn place(&self, agent: Arc<dyn Drive>, thread: &ThreadId) -> Result<Next, RunError> {
         self.asked.store(true, Ordering::Relaxed);
         loop {
@@ -37,7 +37,7 @@ impl PlacingEngine for Placed {
 }
 
 #[async_trait::async_trait]
-impl LogFactory for Placed {
+impl LogFactory for YieldingEngine {
     fn abilities(&self) -> Abilities {
         Abilities::log_only().with_snapshots().with_admin()
     }
@@ -206,10 +206,10 @@ const ALONE: [(&str, &[&str]); 6] = [
 
 /// Every scenario is as it is without an engine, and only those that are named are without one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_engine_goes_on_with_all_scenarios_but_those_that_are_named() -> Verdict {
+async fn an_engine_goes_on_with_all_scenarios_but_those_that_are_named() -> CheckResult {
     let ran = stream::iter(kernel::SCENARIOS).map(|scenario| {
         tokio::spawn(async move {
-            let placed = Placed::default();
+            let placed = YieldingEngine::default();
             let verdict = kernel::run(scenario, &placed).await;
             (*scenario, verdict, placed.asked.into_inner())
         })

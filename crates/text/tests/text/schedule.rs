@@ -1,5 +1,5 @@
 //! Tests of times as people say them.
-use fugato_text::{CronSchedule, ScheduleError, untimed};
+use fugato_text::{CronExpression, ScheduleError, untimed};
 use jiff::{civil::date, tz::TimeZone};
 
 #[test]
@@ -90,11 +90,11 @@ fn trn_8_what_people_say_becomes_a_schedule() {
             true,
         ),
     ] {
-        let expected = CronSchedule {
+        let expected = CronExpression {
             expression: schedule.into(),
             once,
         };
-        assert_eq!(CronSchedule::of(text, &noon), Ok(expected), "{text}");
+        assert_eq!(CronExpression::of(text, &noon), Ok(expected), "{text}");
     }
 }
 
@@ -120,7 +120,7 @@ fn trn_8_days_are_read_where_they_are_misspelled_and_courtesies_beside_them() {
             "0 0 20 22 11 * 2026",
         ),
     ] {
-        let read = CronSchedule::of(text, &noon).map(|read| read.expression);
+        let read = CronExpression::of(text, &noon).map(|read| read.expression);
         assert_eq!(read.as_deref(), Ok(expected), "{text}");
     }
 }
@@ -227,7 +227,7 @@ fn trn_8_what_is_not_understood_of_a_time_is_named() {
         ),
         ("take pills every day at 8 and 20", several("and 20")),
     ] {
-        assert_eq!(CronSchedule::of(text, &noon), Err(error), "{text}");
+        assert_eq!(CronExpression::of(text, &noon), Err(error), "{text}");
     }
 }
 
@@ -235,12 +235,12 @@ fn trn_8_what_is_not_understood_of_a_time_is_named() {
 fn trn_8_a_schedule_is_moved_by_the_words_for_its_other_time() {
     let noon = date(2026, 11, 22).at(12, 0, 0, 0);
     let now = noon.to_zoned(TimeZone::UTC).expect("there is such a time");
-    let zoned = |schedule: &str| -> (CronSchedule, jiff::Zoned) {
+    let zoned = |schedule: &str| -> (CronExpression, jiff::Zoned) {
         let once = schedule.split(' ').count() > 5;
         let expression = schedule.to_owned();
         let due = date(2026, 11, 23).at(17, 0, 0, 0).to_zoned(TimeZone::UTC);
         let due = due.expect("there is such a time");
-        (CronSchedule { expression, once }, due)
+        (CronExpression { expression, once }, due)
     };
     let (once, weekly) = ("0 0 17 23 11 * 2026", "0 17 * * 1");
     for (old, text, expected) in [

@@ -11,7 +11,7 @@ use fugato::{
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{ConsentWords, ConsentWorld, Endpoints, ServedProgram, TestRequest, WorldStore},
+    consent::{ConsentWords, ConsentWorld, ServedProgram, TestEndpoints, TestRequest, WorldStore},
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use planner::{exchange::Exchange, service::Planner};
@@ -33,14 +33,14 @@ fn order(it: &Value) -> Value {
 
 #[async_trait]
 impl ConsentWorld for Room {
-    async fn restart(&self) -> Result<Endpoints, BoxError> {
+    async fn restart(&self) -> Result<TestEndpoints, BoxError> {
         let by_user = |request: &Parts| {
             let user = request.headers.get("user").and_then(|it| it.to_str().ok());
             Ok::<_, AccessDenied>(Caller::default().user(user.unwrap_or_default()))
         };
         let planner = Planner::new(&self.0.deps(), Arc::new(self.0.store.restart()?))?;
         let routes = AgentRoutes::new(planner).authenticate(by_user);
-        Ok(Endpoints::of(routes.router()))
+        Ok(TestEndpoints::of(routes.router()))
     }
 
     async fn signed(&self, caller: &str, request: TestRequest) -> TestRequest {

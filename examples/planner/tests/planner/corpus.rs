@@ -14,7 +14,7 @@ use crate::{common::World, served::post};
 /// The fields that only the planner's cases have.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Stored {
+struct StoredRows {
     wrote: Option<Wrote>,
     gone: Vec<String>,
     wrote_nothing: bool,
@@ -94,7 +94,7 @@ impl CorpusServer {
     }
 }
 
-async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
+async fn run(case: &CorpusCase<StoredRows>) -> Option<CaseOutcome> {
     let served = CorpusServer::new();
     let mut outcome = CaseOutcome::default();
     for words in &case.turns {
@@ -127,7 +127,7 @@ async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
     Some(outcome)
 }
 
-async fn faults(wanted: &Stored, world: &World) -> Vec<String> {
+async fn faults(wanted: &StoredRows, world: &World) -> Vec<String> {
     let orders = world.desk.orders().await.expect("orders");
     let traders = world.desk.traders().await.expect("traders");
     let traders: Vec<String> = traders.into_iter().map(|trader| trader.name).collect();
@@ -172,6 +172,6 @@ async fn faults(wanted: &Stored, world: &World) -> Vec<String> {
 
 #[tokio::test]
 async fn pln_8_the_corpus_of_requests_is_understood_or_refused() {
-    let corpus: Corpus<Stored> = toml::from_str(include_str!("corpus.toml")).unwrap();
+    let corpus: Corpus<StoredRows> = toml::from_str(include_str!("corpus.toml")).unwrap();
     corpus.assert_understood("", run).await;
 }

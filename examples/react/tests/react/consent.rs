@@ -12,7 +12,7 @@ use fugato::{
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{ConsentWorld, Endpoints, KeyedWrites, ServedProgram, WorldStore},
+    consent::{ConsentWorld, KeyedWrites, ServedProgram, TestEndpoints, WorldStore},
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use react::{ReactAgent, agent::graph, tools::ToolEnvironment};
@@ -57,11 +57,11 @@ impl Folder {
 
 #[async_trait]
 impl ConsentWorld for Folder {
-    async fn restart(&self) -> Result<Endpoints, BoxError> {
+    async fn restart(&self) -> Result<TestEndpoints, BoxError> {
         let memory = Arc::new(ToolEnvironment::new(self.notes.path()).notebook);
         let graph = graph(None, self.registry()?, memory, 8)?;
         let companion = ReactAgent::new(Runner::new(graph, Arc::new(self.store.restart()?)));
-        Ok(Endpoints::of(
+        Ok(TestEndpoints::of(
             AgentRoutes::new(companion).authenticate(AllowAll).router(),
         ))
     }

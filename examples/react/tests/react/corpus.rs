@@ -22,7 +22,7 @@ const OPEN: &str = "";
 /// The fields that only the assistant's cases have.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Stored {
+struct StoredRows {
     files: BTreeMap<String, String>,
     wrote: Option<Wrote>,
     gone: Vec<String>,
@@ -62,7 +62,7 @@ async fn typed(
     thread: &ThreadId,
     words: String,
 ) -> Result<WordOutcome<React>, fugato::BoxError> {
-    use fugato::axum::Agent as _;
+    use fugato::axum::ServedAgent as _;
     let mut words = UserMessage::new(Caller::default(), words);
     let open = agent.runner().interrupts(thread).await?;
     words.card = open.first().map(|asked| asked.id.clone());
@@ -100,7 +100,7 @@ async fn turn(talk: &Session<React>, words: &str) -> Option<String> {
     })
 }
 
-async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
+async fn run(case: &CorpusCase<StoredRows>) -> Option<CaseOutcome> {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in &case.own.files {
         let path = folder.path().join("files").join(path);
@@ -137,7 +137,7 @@ async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
     Some(outcome)
 }
 
-fn judge(wanted: &Stored, folder: &Path, outcome: &mut CaseOutcome) {
+fn judge(wanted: &StoredRows, folder: &Path, outcome: &mut CaseOutcome) {
     let mut files = BTreeMap::new();
     read(&folder.join("files"), "", &mut files);
     let mut book = BTreeMap::new();
@@ -177,7 +177,7 @@ fn read(folder: &Path, prefix: &str, into: &mut BTreeMap<String, String>) {
 
 #[tokio::test]
 async fn rct_8_the_corpus_of_requests_is_understood_or_refused() {
-    let corpus: Corpus<Stored> = toml::from_str(concat!(
+    let corpus: Corpus<StoredRows> = toml::from_str(concat!(
         include_str!("corpus.toml"),
         include_str!("further.toml")
     ))

@@ -6,7 +6,7 @@ use expect_test::expect;
 use fugato::{
     Runner,
     agent::{Assistant, React, ReactReply, ReactUpdate, react::StopReason},
-    axum::{Agent as _, Caller, TimelineItem, UserMessage},
+    axum::{Caller, ServedAgent as _, TimelineItem, UserMessage},
     llm::{ChatDelta, ChatModel, FinishReason, ModelError, ModelErrorKind},
     state::{Message, Role, ToolCall},
     stream::EventKind,

@@ -1,7 +1,7 @@
 //! The whole job: place, refine, ask, keep, show, write files.
 use anyhow::{Context as _, Result, bail};
 use fugato::{
-    axum::Agent as _,
+    axum::ServedAgent as _,
     cli::{App, ChatSession, SayArgs, Terminal},
     graph::ThreadStatus,
     words::Phrases,

@@ -221,7 +221,7 @@ pub(crate) fn put(rows: &mut Rows, table: Table, value: &impl Serialize) {
 
 /// A value beside the number of its row.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Numbered<T> {
+pub(crate) struct NumberedRow<T> {
     pub(crate) id: i64,
     #[serde(flatten)]
     pub(crate) value: T,
@@ -270,7 +270,7 @@ pub(crate) fn put_schedule(rows: &mut Rows, state: &ScheduleState) {
         let id = i64::from(task.state_id);
         if !task.marks.is_none() {
             let value = &task.marks;
-            put(rows, Table::Mark, &Numbered { id, value });
+            put(rows, Table::Mark, &NumberedRow { id, value });
         }
         if !task.terms.is_none() {
             let row = json!({ "id": id, "terms": text(&task.terms) });
@@ -317,7 +317,7 @@ pub(crate) fn calendar(rows: &Rows) -> Result<Calendar, String> {
     let (mut terms, mut class_terms) = (BTreeMap::new(), BTreeMap::new());
     let mut times = Vec::<String>::new();
     for ((table, key), row) in rows {
-        let only_text = || table.read::<Numbered<OnlyText>>(key, row);
+        let only_text = || table.read::<NumberedRow<OnlyText>>(key, row);
         match table {
             Table::Day => state.window.days.push(table.read(key, row)?),
             Table::Class => state.task_classes.push(table.read(key, row)?),
@@ -331,7 +331,7 @@ pub(crate) fn calendar(rows: &Rows) -> Result<Calendar, String> {
             Table::Section => places.add(&table.read(key, row)?)?,
             Table::Preferences => state.preferences = Some(parsed(*table, &only_text()?)?),
             Table::Mark => {
-                let Numbered { id, value } = table.read(key, row)?;
+                let NumberedRow { id, value } = table.read(key, row)?;
                 marks.insert(id, value);
             }
             Table::Terms => {
@@ -406,6 +406,6 @@ fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn parsed<T: DeserializeOwned>(table: Table, found: &Numbered<OnlyText>) -> Result<T, String> {
+fn parsed<T: DeserializeOwned>(table: Table, found: &NumberedRow<OnlyText>) -> Result<T, String> {
     serde_json::from_str(&found.value.text).map_err(|error| table.wrong(&error))
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{
     Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, WriteResult,
     check::{carried_out, carried_over},
-    rows::{self, Numbered, Rows, Table},
+    rows::{self, NumberedRow, Rows, Table},
 };
 use crate::schedule::{ScheduleState, Slot};
 
@@ -229,7 +229,7 @@ fn append(rows: &mut Rows, table: Table, value: &impl Serialize) {
         _ => 0,
     };
     let id = last.saturating_add(1);
-    rows::put(rows, table, &Numbered { id, value });
+    rows::put(rows, table, &NumberedRow { id, value });
 }
 
 /// Returns the keys of these rows of a table, by their numbers from 0.

@@ -148,13 +148,13 @@ pub fn is_sample(folder: &Path) -> bool {
 
 /// The state before an import.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Replaced {
+pub(super) struct ReplacedState {
     pub(super) schedule: ScheduleState,
     courses: Option<String>,
     tasks: Option<String>,
 }
 
-impl Replaced {
+impl ReplacedState {
     /// Returns the current state of the folder, with the schedule that is stored.
     pub(super) fn of(folder: &Path, schedule: ScheduleState) -> Result<Self, BadInput> {
         let text = |name: &str| {

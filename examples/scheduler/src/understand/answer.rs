@@ -44,7 +44,7 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
     if let Some(part) = clause.unknown.first() {
         return not_understood(part, facts);
     }
-    let desk = Desk {
+    let desk = AnswerContext {
         facts,
         words: Words::of(facts),
     };
@@ -183,12 +183,12 @@ fn named_together(first: &When, whens: &[(When, Role)]) -> When {
     all
 }
 
-struct Desk<'a> {
+struct AnswerContext<'a> {
     facts: &'a Facts<'a>,
     words: Words<'a>,
 }
 
-impl Desk<'_> {
+impl AnswerContext<'_> {
     fn pick(&self, en: impl Into<String>, zh: impl Into<String>) -> String {
         self.facts.lang.pick(en.into(), zh.into())
     }

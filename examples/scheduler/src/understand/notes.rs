@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use fugato::state::say;
 use fugato::words::{
-    CronSchedule, DateDirection, RestrictionKind, TimeReference, after_word, dates, has_any_word,
+    CronExpression, DateDirection, RestrictionKind, TimeReference, after_word, dates, has_any_word,
     is_negated, normalize, restriction,
 };
 use jiff::{
@@ -566,8 +566,8 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
     }
     let said = format!("{head} {text}");
     let now = facts.now.and_then(|now| now.to_zoned(TimeZone::UTC).ok());
-    let schedule = now.map(|now| CronSchedule::of(&said, &now));
-    if matches!(schedule, Some(Ok(CronSchedule { once: false, .. }))) {
+    let schedule = now.map(|now| CronExpression::of(&said, &now));
+    if matches!(schedule, Some(Ok(CronExpression { once: false, .. }))) {
         return Some(Understanding::Refusal(say!(
             "I remind once, and not again and again, so nothing was kept. Say one day and one time.",
             "我只能提醒一次，不能反复提醒，因此没有记下。请说一个日期和时间。"

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use fugato::{
-    axum::{Agent as _, Caller, UserMessage},
+    axum::{Caller, ServedAgent as _, UserMessage},
     graph::{Answers, RunnerOptions},
     state::ThreadId,
     store::{MemoryDocs, MemoryLog},

@@ -20,7 +20,7 @@ use fugato::{
 use fugato_testkit::{
     ModelAnswer, ModelServer, TestProgram,
     consent::{
-        ConsentAnswer, ConsentWords, ConsentWorld, Endpoints, KeyedWrites, ServedProgram,
+        ConsentAnswer, ConsentWords, ConsentWorld, KeyedWrites, ServedProgram, TestEndpoints,
         TestRequest, WorldStore,
     },
 };
@@ -242,7 +242,7 @@ impl Room {
 
 #[async_trait]
 impl ConsentWorld for Room {
-    async fn restart(&self) -> Result<Endpoints, BoxError> {
+    async fn restart(&self) -> Result<TestEndpoints, BoxError> {
         let books: Arc<dyn ScheduleStore> = Arc::new(self.books().await?.clone());
         let mind = LlmConfig {
             routes: RouteSet::Five,
@@ -254,7 +254,7 @@ impl ConsentWorld for Room {
         let service = Service::new(&deps, log, options, 30)?;
         *self.service.lock().unwrap_or_else(PoisonError::into_inner) = Some(service.clone());
         let routes = AgentRoutes::new(ServedScheduler::new(service, books, "home"));
-        Ok(Endpoints::of(routes.authenticate(AllowAll).router()))
+        Ok(TestEndpoints::of(routes.authenticate(AllowAll).router()))
     }
 
     async fn signed(&self, _: &str, request: TestRequest) -> TestRequest {

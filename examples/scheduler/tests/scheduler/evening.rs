@@ -32,7 +32,7 @@ use scheduler::{
     agent::{AgentState, CardReply, Request, Update},
     calendar::Lang,
     deps::Deps,
-    evening::Look,
+    evening::EveningReview,
     graph::graph,
     llm_config::LlmConfig,
     schedule::{Change, PlacementStatus, ScheduleState, Slot},
@@ -110,7 +110,7 @@ pub(crate) async fn fixture_of(week: ScheduleState, lang: Lang, mind: LlmConfig)
     let time_now = now.clone();
     let clock = JobClock::new(TimeZone::UTC, move || time_now.load(Ordering::SeqCst));
     let told = folder.path().join("told").display().to_string();
-    let look = Look {
+    let look = EveningReview {
         at: Some(time(21, 0, 0, 0)),
         zone: TimeZone::UTC,
         lang,
@@ -346,7 +346,7 @@ async fn the_clockwork_ends_with_what_is_served() {
     let (store, _folder) = kept(NAME, agreed()).await;
     let service = service(&Deps::new().unwrap());
     let served = ServedScheduler::new(service, store, NAME);
-    let look = Look {
+    let look = EveningReview {
         at: Some(time(21, 0, 0, 0)),
         zone: TimeZone::UTC,
         lang: Lang::En,

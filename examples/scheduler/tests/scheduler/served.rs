@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{GYM, Talk, deps, ends, kept, look, plan, service, task, week};
 use fugato::{
-    axum::{Agent as _, BadInput, Caller, UserMessage},
+    axum::{BadInput, Caller, ServedAgent as _, UserMessage},
     state::{Interrupt, ThreadId},
     stream::Resume,
 };

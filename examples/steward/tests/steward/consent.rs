@@ -9,8 +9,8 @@ use fugato::{
 use fugato_testkit::{
     TestProgram,
     consent::{
-        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, Endpoints, KeyedWrites,
-        ServedProgram, TestRequest, WorldStore,
+        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, KeyedWrites, ServedProgram,
+        TestEndpoints, TestRequest, WorldStore,
     },
     log::Failure,
 };
@@ -87,7 +87,7 @@ impl Employees {
 
 #[async_trait]
 impl ConsentWorld for Employees {
-    async fn restart(&self) -> Result<Endpoints, BoxError> {
+    async fn restart(&self) -> Result<TestEndpoints, BoxError> {
         let books = Arc::new(self.books().await?.clone());
         let (clock, log) = (self.store.clock().clone(), Arc::new(self.store.restart()?));
         let files = uploaded(self.files.path(), "firm/", &["firm/ann", "firm/bob"]).await?;
@@ -95,7 +95,9 @@ impl ConsentWorld for Employees {
         let deps = deps.files(files);
         let clerk = StewardService::new(&deps, &log, &RunnerOptions::default(), self.runtime)?;
         let routes = AgentRoutes::new(ServedSteward::new(clerk.clone())).authenticate(by_name);
-        Ok(Endpoints::of(routes.beside(http::routes(clerk)).router()))
+        Ok(TestEndpoints::of(
+            routes.beside(http::routes(clerk)).router(),
+        ))
     }
 
     async fn signed(&self, caller: &str, request: TestRequest) -> TestRequest {

@@ -152,7 +152,7 @@ fn with_rest(
 }
 
 /// A schedule in which some items have other places.
-struct Replanned {
+struct ReplannedSchedule {
     after: ScheduleState,
     left: Vec<u32>,
 }
@@ -161,7 +161,7 @@ fn replanned(
     state: &ScheduleState,
     items: &BTreeSet<u32>,
     options: &WriteOptions,
-) -> Option<Replanned> {
+) -> Option<ReplannedSchedule> {
     let mut bare = state.clone();
     for id in items {
         bare.apply(&Change::Unplace { task: *id });
@@ -182,7 +182,7 @@ fn replanned(
         after.apply(&with_status(state, change));
     }
     let left = left.into_iter().flat_map(|left| left.items).collect();
-    Some(Replanned { after, left })
+    Some(ReplannedSchedule { after, left })
 }
 
 /// Returns a change that leaves an agreed item agreed.
@@ -300,7 +300,11 @@ pub(super) fn in_parts(board: &Board<'_>, id: u32, options: &WriteOptions) -> Op
 }
 
 /// Puts each item that found no place into two ranges.
-fn split(state: &ScheduleState, again: &Replanned, options: &WriteOptions) -> Option<Repair> {
+fn split(
+    state: &ScheduleState,
+    again: &ReplannedSchedule,
+    options: &WriteOptions,
+) -> Option<Repair> {
     let mut board = Board::new(&again.after);
     for id in &again.left {
         let [first, second] = in_parts(&board, *id, options)?;

@@ -75,7 +75,7 @@ impl Node<AgentState> for Quote {
 }
 
 /// The data of a result, its text, and the event that tells of it.
-type Called = Result<(Value, String, Note), String>;
+type CallResult = Result<(Value, String, Note), String>;
 
 impl Quote {
     /// Calls a tool behind the gates that all calls pass. The error is the text of a call that
@@ -84,7 +84,7 @@ impl Quote {
         &self,
         cx: &Context<AgentState>,
         call: ToolCall,
-    ) -> Result<ControlFlow<Outcome<Update>, Called>, BoxError> {
+    ) -> Result<ControlFlow<Outcome<Update>, CallResult>, BoxError> {
         let done = match self.0.toolbox.execute(cx, &[call]).await? {
             ControlFlow::Continue(mut done) => done.pop().ok_or("a call has a result")?,
             ControlFlow::Break(asks) => return Ok(ControlFlow::Break(asks)),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use fugato::{
     agent::memory::{is_taken_back, to_remember},
     words::{
-        CronSchedule, RestrictionKind, ScheduleError, TimeReference, after_word, condition,
+        CronExpression, RestrictionKind, ScheduleError, TimeReference, after_word, condition,
         corrected, day_mentions, forget_limit, is_negated, is_question, path, restriction,
         to_forget, wishes,
     },
@@ -331,7 +331,7 @@ fn is_clock(lower: &str) -> bool {
 /// Returns true if a text names a day or a time, of whatever day it is said.
 fn is_timed(lower: &str) -> bool {
     let any_day: Option<Zoned> = date(2026, 1, 1).to_zoned(TimeZone::UTC).ok();
-    let read = any_day.map(|day| CronSchedule::of(lower, &day));
+    let read = any_day.map(|day| CronExpression::of(lower, &day));
     !matches!(read, None | Some(Err(ScheduleError::NoTime)))
 }
 

@@ -2,7 +2,7 @@
 use fugato::{
     cron::{self, CANCEL, CREATE, Job, LIST},
     state::{Lang, Role},
-    words::{CronSchedule, ScheduleError, day_mentions, untimed},
+    words::{CronExpression, ScheduleError, day_mentions, untimed},
 };
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use serde_json::json;
@@ -128,7 +128,7 @@ pub(super) fn steps(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
 }
 
 /// Returns the schedule of the reminder that a turn asks for.
-pub(super) fn due(turn: &TurnState) -> Result<CronSchedule, ScheduleError> {
+pub(super) fn due(turn: &TurnState) -> Result<CronExpression, ScheduleError> {
     let params = turn.intent.as_ref().map(|intent| &intent.params);
     let params = params.filter(|params| params.kind == WHEN);
     schedule(
@@ -140,7 +140,7 @@ pub(super) fn due(turn: &TurnState) -> Result<CronSchedule, ScheduleError> {
     )
 }
 
-fn creating(due: &CronSchedule, task: &str) -> TurnStep {
+fn creating(due: &CronExpression, task: &str) -> TurnStep {
     let wanted = json!({ "schedule": due.expression, "task": task, "once": due.once });
     TurnStep::tool(CREATE, wanted)
 }
@@ -190,7 +190,7 @@ pub(super) fn moving(turn: &TurnState) -> Vec<TurnStep> {
 
 /// Returns the only listed job that a turn moves, with its other schedule; none if there is no such
 /// job, or several.
-pub(super) fn moved(turn: &TurnState) -> Option<Result<(Job, CronSchedule), ScheduleError>> {
+pub(super) fn moved(turn: &TurnState) -> Option<Result<(Job, CronExpression), ScheduleError>> {
     let (about, time) = words::moved(&turn.request.text)?;
     let jobs = turn.listed_jobs()?;
     let wanted = |job: &&Job| about.is_empty() || words::is_about(&job.wish.task, &about);
@@ -202,7 +202,7 @@ pub(super) fn moved(turn: &TurnState) -> Option<Result<(Job, CronSchedule), Sche
     let due = due.to_zoned(zone(turn));
     let expression = job.wish.schedule.clone();
     let once = job.wish.once;
-    let old = CronSchedule { expression, once };
+    let old = CronExpression { expression, once };
     let due = old.moved(&due, &time, &began(turn));
     Some(due.map(|due| (job.clone(), due)))
 }
@@ -258,8 +258,8 @@ pub(super) fn is_vague(turn: &TurnState) -> bool {
 }
 
 /// Returns the schedule that a text names, at the time of the turn.
-fn schedule(turn: &TurnState, text: &str) -> Result<CronSchedule, ScheduleError> {
-    CronSchedule::of(text, &began(turn))
+fn schedule(turn: &TurnState, text: &str) -> Result<CronExpression, ScheduleError> {
+    CronExpression::of(text, &began(turn))
 }
 
 fn zone(turn: &TurnState) -> TimeZone {

@@ -11,7 +11,7 @@ use std::{
 use fugato::{
     BoxError, EventKind, Runner, RunnerOptions,
     archive::Archives,
-    axum::{Agent as _, Caller, SendOutcome, UserMessage, say},
+    axum::{Caller, SendOutcome, ServedAgent as _, UserMessage, say},
     cron::{JobClock, Jobs},
     llm::ChatModel,
     state::ThreadId,

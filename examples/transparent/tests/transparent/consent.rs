@@ -12,7 +12,7 @@ use fugato::{
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{ConsentWorld, Endpoints, ServedProgram, WorldStore},
+    consent::{ConsentWorld, ServedProgram, TestEndpoints, WorldStore},
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
@@ -30,10 +30,10 @@ impl ServedProcess {
 
 #[async_trait]
 impl ConsentWorld for ServedProcess {
-    async fn restart(&self) -> Result<Endpoints, BoxError> {
+    async fn restart(&self) -> Result<TestEndpoints, BoxError> {
         self.0.reopen().await;
         let served = ServedTransparent::new(self.0.runner(), None);
-        Ok(Endpoints::of(
+        Ok(TestEndpoints::of(
             AgentRoutes::new(served).authenticate(AllowAll).router(),
         ))
     }

@@ -10,7 +10,7 @@ use axum::{Json, Router, extract::State, routing::get};
 use fugato::{
     BoxError, MemoryLog, Runner,
     agent::{React, ReactLoop, ReactUpdate, Toolbox},
-    axum::{Agent, AgentRoutes, AllowAll, BadInput, UserMessage},
+    axum::{AgentRoutes, AllowAll, BadInput, ServedAgent, UserMessage},
     state::ToolCall,
     tool::{EffectClass, GateChain, Registry, ToolSpec, confirm_writes},
 };
@@ -37,7 +37,7 @@ struct WriteArgs {
 pub(crate) const TEXT: &str = "line one\nline two\nthe end of it";
 
 #[async_trait]
-impl Agent for GatedState {
+impl ServedAgent for GatedState {
     type State = React;
 
     fn name(&self) -> &'static str {

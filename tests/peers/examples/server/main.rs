@@ -2,7 +2,7 @@
 //! machine. It prints its address, and ends when its standard input does.
 mod agent;
 mod gated;
-mod office;
+mod peer_server;
 mod served;
 mod socket;
 
@@ -35,12 +35,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::office::PeerServer;
+use crate::peer_server::PeerServer;
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
-    let office = PeerServer::open()?;
-    let served = served::routes(office.gate())?;
+    let peer_server = PeerServer::open()?;
+    let served = served::routes(peer_server.gate())?;
     let routes = Router::new()
         .route("/v1/chat/completions", post(openai))
         .route("/agui", post(ag_ui))
@@ -50,7 +50,7 @@ async fn main() -> Result<(), BoxError> {
         .route("/ws", get(socket::open))
         .route("/go", post(go))
         .route("/random/{protocol}/{seed}", post(random))
-        .with_state(office)
+        .with_state(peer_server)
         .nest("/served", served)
         .nest("/gated", gated::routes()?);
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -101,16 +101,16 @@ impl IntoResponse for BadRequest {
 type ServeResult = Result<Response, BadRequest>;
 
 async fn openai(
-    State(office): State<PeerServer>,
+    State(peer_server): State<PeerServer>,
     Query(wish): Query<PeerOptions>,
     Json(request): Json<Value>,
 ) -> ServeResult {
     let thread = request.get("user").and_then(Value::as_str);
     let resume = Resume::openai(&request)?;
-    let events = office.go_on(
+    let events = peer_server.go_on(
         thread.unwrap_or("openai"),
         resume,
-        office::last_text(&request),
+        peer_server::last_text(&request),
     )?;
     let mut encoder = OpenAiEncoder::new("run-1", "desk", 1_700_000_000).fidelity(wish.fidelity());
     if request.pointer("/stream_options/include_usage") == Some(&Value::Bool(true)) {
@@ -120,7 +120,7 @@ async fn openai(
 }
 
 async fn ag_ui(
-    State(office): State<PeerServer>,
+    State(peer_server): State<PeerServer>,
     Query(wish): Query<PeerOptions>,
     Json(request): Json<Value>,
 ) -> ServeResult {
@@ -130,13 +130,13 @@ async fn ag_ui(
     };
     let (thread, run) = (id("threadId")?, id("runId")?);
     let resume = Resume::ag_ui(&request)?;
-    let events = office.go_on(thread, resume, office::last_text(&request))?;
+    let events = peer_server.go_on(thread, resume, peer_server::last_text(&request))?;
     let encoder = AgUiEncoder::new().named(thread, run);
     respond(events, encoder.fidelity(wish.fidelity()))
 }
 
 async fn ai_sdk(
-    State(office): State<PeerServer>,
+    State(peer_server): State<PeerServer>,
     Query(wish): Query<PeerOptions>,
     Json(request): Json<Value>,
 ) -> ServeResult {
@@ -146,20 +146,27 @@ async fn ai_sdk(
     if !resume.answers.is_empty() {
         encoder = encoder.continues(resume.calls.clone());
     }
-    let events = office.go_on(thread.unwrap_or("ai"), resume, office::last_text(&request))?;
+    let events = peer_server.go_on(
+        thread.unwrap_or("ai"),
+        resume,
+        peer_server::last_text(&request),
+    )?;
     respond(events, encoder)
 }
 
 /// The run that is under way, from its beginning.
-async fn ai_sdk_again(State(office): State<PeerServer>, Path(thread): Path<String>) -> ServeResult {
-    match office.again(&thread, None)? {
+async fn ai_sdk_again(
+    State(peer_server): State<PeerServer>,
+    Path(thread): Path<String>,
+) -> ServeResult {
+    match peer_server.again(&thread, None)? {
         Some(events) => respond(events, AiSdkEncoder::new()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
 
 async fn named(
-    State(office): State<PeerServer>,
+    State(peer_server): State<PeerServer>,
     Path(vocabulary): Path<String>,
     Query(wish): Query<PeerOptions>,
     headers: HeaderMap,
@@ -173,19 +180,19 @@ async fn named(
     let seen = headers.get("last-event-id").map(|id| id.to_str());
     let Some(seen) = seen.transpose()? else {
         let text = wish.text.clone().unwrap_or_default();
-        let events = office.go_on(thread, Resume::default(), text)?;
+        let events = peer_server.go_on(thread, Resume::default(), text)?;
         return respond(events, encoder);
     };
     let after = Resume::last_event_id(seen)?.after;
-    match office.again(thread, after)? {
+    match peer_server.again(thread, after)? {
         Some(events) => respond(events, encoder),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
 
 /// Lets a slow run go on.
-async fn go(State(office): State<PeerServer>) {
-    office.gate().add_permits(1);
+async fn go(State(peer_server): State<PeerServer>) {
+    peer_server.gate().add_permits(1);
 }
 
 /// Random events, for clients that check the rules of a protocol.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use axum::Router;
 use fugato::{
     MemoryLog, Runner,
-    axum::{Agent, AgentRoutes, AllowAll, BadInput, UserMessage},
+    axum::{AgentRoutes, AllowAll, BadInput, ServedAgent, UserMessage},
     graph::BuildError,
 };
 use tokio::sync::Semaphore;
@@ -15,7 +15,7 @@ use crate::agent::{self, Change, PeerState};
 struct PeerAgent(Runner<PeerState>);
 
 #[async_trait]
-impl Agent for PeerAgent {
+impl ServedAgent for PeerAgent {
     type State = PeerState;
 
     fn name(&self) -> &'static str {

@@ -16,23 +16,23 @@ use fugato::{
 use futures::{Stream, StreamExt as _};
 use serde_json::Value;
 
-use crate::{PeerOptions, office::PeerServer};
+use crate::{PeerOptions, peer_server::PeerServer};
 
 pub(crate) async fn open(
-    State(office): State<PeerServer>,
+    State(peer_server): State<PeerServer>,
     Query(wish): Query<PeerOptions>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     upgrade.on_upgrade(|socket| async move {
         // A client that is gone needs no answer.
-        drop(talk(socket, office, wish).await);
+        drop(talk(socket, peer_server, wish).await);
     })
 }
 
 /// One message of the client after another, each answered by a run.
 async fn talk(
     mut socket: WebSocket,
-    office: PeerServer,
+    peer_server: PeerServer,
     wish: PeerOptions,
 ) -> Result<(), BoxError> {
     let thread = wish.thread.clone().unwrap_or_else(|| "socket".to_owned());
@@ -50,7 +50,7 @@ async fn talk(
         }
         let said = request.pointer("/data/content").and_then(Value::as_str);
         let said = said.unwrap_or_default().to_owned();
-        let events = office.go_on(&thread, Resume::envelope(&request)?, said)?;
+        let events = peer_server.go_on(&thread, Resume::envelope(&request)?, said)?;
         relay(&mut socket, events, &mut encoder).await?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use fugato::{
     Answers, BoxError, ChatModel, MemoryLog, OpenAi, Runner, ThreadId,
     agent::{Assistant, ReactReply, react::ReplyError},
-    axum::Agent as _,
+    axum::ServedAgent as _,
     llm::{ApiKey, Timeout},
 };
 use react::{BuiltIn, ReactAgent, agent::graph, tools::ToolEnvironment};

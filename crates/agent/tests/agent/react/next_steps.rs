@@ -17,9 +17,9 @@ use super::{Number, TestResult, call, calls, state, thread};
 
 /// The tools that were called, in order.
 #[derive(Clone, Default)]
-struct Called(Arc<Mutex<Vec<String>>>);
+struct CallLog(Arc<Mutex<Vec<String>>>);
 
-impl Called {
+impl CallLog {
     fn push(&self, what: impl Into<String>) {
         let mut called = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         called.push(what.into());
@@ -33,7 +33,7 @@ impl Called {
 type Tools = RegistryBuilder<React, ReactUpdate>;
 
 /// Returns tools that note that they were called, one for each step that can follow.
-fn tools(called: &Called) -> Tools {
+fn tools(called: &CallLog) -> Tools {
     let note = |name: &'static str| {
         let called = called.clone();
         move || called.push(name)
@@ -82,7 +82,7 @@ fn assistant(model: &Scripted, tools: Tools) -> Result<Assistant, fugato_graph::
 
 #[tokio::test]
 async fn a_tool_asks_a_person_and_the_answer_is_its_result() -> TestResult {
-    let called = Called::default();
+    let called = CallLog::default();
     let ask = ToolCall::new("b", "ask", json!({}));
     let model = Scripted::new([
         calls([call("a", "look", 1), ask, call("c", "send", 2)]),
@@ -132,7 +132,7 @@ async fn a_tool_asks_a_person_and_the_answer_is_its_result() -> TestResult {
 
 #[tokio::test]
 async fn a_result_can_be_the_reply_and_the_model_is_not_asked_again() -> TestResult {
-    let called = Called::default();
+    let called = CallLog::default();
     let model = Scripted::new([
         calls([call("a", "send", 1)]),
         calls([call("b", "done", 7), call("c", "look", 2)]),
@@ -155,7 +155,7 @@ async fn a_tool_that_fails_ends_no_round() -> TestResult {
         calls([ToolCall::new("a", "done", json!({ "n": "seven" }))]),
         ScriptedReply::text("Seven."),
     ]);
-    let assistant = assistant(&model, tools(&Called::default()))?;
+    let assistant = assistant(&model, tools(&CallLog::default()))?;
     let reply = assistant.chat(&thread(), "Go.").await?;
     assert_eq!(reply.final_reply, "Seven.");
     Ok(())
@@ -165,7 +165,7 @@ async fn a_tool_that_fails_ends_no_round() -> TestResult {
 async fn a_run_that_is_handed_over_says_to_whom() -> TestResult {
     let bill = ToolCall::new("a", "bill", json!({}));
     let model = Scripted::new([calls([bill]), ScriptedReply::text("Good day.")]);
-    let assistant = assistant(&model, tools(&Called::default()))?;
+    let assistant = assistant(&model, tools(&CallLog::default()))?;
     let reply = assistant.chat(&thread(), "I was charged twice.").await?;
     assert_eq!(reply.final_reply, "The billing desk goes on.");
     assert_eq!(reply.metadata.handoff.as_deref(), Some("billing"));
@@ -194,7 +194,7 @@ async fn two_loops_in_one_graph_share_the_conversation_and_the_caller() -> TestR
     let who_calls = ToolCall::new("b", "who", json!({}));
     let desk_model = Scripted::new([calls([bill])]);
     let billing_model = Scripted::new([calls([who_calls]), ScriptedReply::text("Refunded.")]);
-    let desk = Toolbox::new(tools(&Called::default()).build()?);
+    let desk = Toolbox::new(tools(&CallLog::default()).build()?);
     let desk = ReactLoop::new(desk_model, desk).prefix("desk_");
     let billing = Toolbox::new(who(Registry::builder()).build()?);
     let billing = ReactLoop::new(billing_model.clone(), billing).prefix("billing_");
@@ -289,7 +289,7 @@ async fn a_run_chooses_its_model_and_each_request_its_settings() -> TestResult {
     let [small, large] = ["small", "large"]
         .map(|name| Scripted::new([calls([call(name, "look", 1)]), ScriptedReply::text(name)]));
     let models = Models::new("small", small.clone()).with("large", large.clone());
-    let toolbox = Toolbox::new(tools(&Called::default()).build()?);
+    let toolbox = Toolbox::new(tools(&CallLog::default()).build()?);
     let graph = ReactLoop::new(models, toolbox)
         .prepare(|react, request| {
             let round = react.run.current_step;
@@ -369,7 +369,7 @@ async fn the_front_door_hands_over_to_another_agent() -> TestResult {
 
 #[tokio::test]
 async fn a_write_that_asks_is_not_repeated_after_the_answer() -> TestResult {
-    let called = Called::default();
+    let called = CallLog::default();
     let noted = called.clone();
     let spec = ToolSpec::write("book", "Books.").effect(EffectClass::Once);
     let tools = Registry::builder().function(spec, move |_, _: NoArguments| {

@@ -18,7 +18,7 @@ pub(crate) const KINDS: [&str; 12] = [
 
 /// The mutations of the graph. `Same` is the program that began the threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wiring {
+pub(crate) enum GraphShape {
     Same,
     NodeAdded,
     AskRenamed,
@@ -73,7 +73,7 @@ struct InWords {
 }
 
 /// Returns the graph of a program.
-pub(crate) fn graph<S: TestState, I: Inner>(wiring: Wiring) -> Graph<S> {
+pub(crate) fn graph<S: TestState, I: Inner>(wiring: GraphShape) -> Graph<S> {
     let name = |old: &'static str| new_name(wiring, old);
     let kinds = KINDS.iter().map(|kind| name(kind));
     let kinds: Vec<_> = kinds.filter(|kind| !is_removed(wiring, kind)).collect();
@@ -87,7 +87,7 @@ pub(crate) fn graph<S: TestState, I: Inner>(wiring: Wiring) -> Graph<S> {
         .branch("route", kinds, route)
         .node("after", async |_: Context<S>| S::line("after"));
     graph = match wiring {
-        Wiring::NodeAdded => {
+        GraphShape::NodeAdded => {
             let graph = graph.node("added", async |_: Context<S>| S::line("added"));
             graph.edge("after", "added").edge("added", END)
         }
@@ -98,9 +98,9 @@ pub(crate) fn graph<S: TestState, I: Inner>(wiring: Wiring) -> Graph<S> {
     graph = joins(graph, wiring);
     graph = spreads::<S, I>(graph, wiring);
     for (followed, old) in [
-        (Wiring::AskFollowed, "ask"),
-        (Wiring::JoinFollowed, "left"),
-        (Wiring::SendFollowed, "send"),
+        (GraphShape::AskFollowed, "ask"),
+        (GraphShape::JoinFollowed, "left"),
+        (GraphShape::SendFollowed, "send"),
     ] {
         if wiring == followed {
             graph = graph.renamed(old, name(old));
@@ -109,20 +109,20 @@ pub(crate) fn graph<S: TestState, I: Inner>(wiring: Wiring) -> Graph<S> {
     graph.build().expect("the wiring keeps the rules")
 }
 
-fn is_removed(wiring: Wiring, name: &str) -> bool {
+fn is_removed(wiring: GraphShape, name: &str) -> bool {
     matches!(
         (wiring, name),
-        (Wiring::AskRemoved, "ask") | (Wiring::FlakyRemoved, "flaky")
+        (GraphShape::AskRemoved, "ask") | (GraphShape::FlakyRemoved, "flaky")
     )
 }
 
-fn new_name(wiring: Wiring, old: &'static str) -> &'static str {
+fn new_name(wiring: GraphShape, old: &'static str) -> &'static str {
     match (wiring, old) {
-        (Wiring::AskRenamed | Wiring::AskFollowed, "ask") => "question",
-        (Wiring::JoinRenamed | Wiring::JoinFollowed, "left") => "first",
-        (Wiring::WorkerRenamed, "worker") => "labourer",
-        (Wiring::InsideRenamed, "within") => "inwards",
-        (Wiring::SendFollowed, "send") => "deliver",
+        (GraphShape::AskRenamed | GraphShape::AskFollowed, "ask") => "question",
+        (GraphShape::JoinRenamed | GraphShape::JoinFollowed, "left") => "first",
+        (GraphShape::WorkerRenamed, "worker") => "labourer",
+        (GraphShape::InsideRenamed, "within") => "inwards",
+        (GraphShape::SendFollowed, "send") => "deliver",
         _ => old,
     }
 }
@@ -136,29 +136,31 @@ fn old_name(new: &str) -> &str {
 }
 
 /// Adds the nodes that ask a person.
-fn asks<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
+fn asks<S: TestState>(graph: GraphBuilder<S>, wiring: GraphShape) -> GraphBuilder<S> {
     let ask = new_name(wiring, "ask");
     let said = |yes: bool| S::line(if yes { "yes" } else { "no" });
     let sure = |_: &S| "sure?";
     let graph = match wiring {
-        Wiring::AskRemoved => graph,
-        Wiring::AskIsNode => graph.node(ask, async |_: Context<S>| S::line("no question")),
-        Wiring::AnswerDescribed => graph.pause(ask, sure, move |_, it: Decision| said(it.yes)),
-        Wiring::AnswerWithOptional => {
+        GraphShape::AskRemoved => graph,
+        GraphShape::AskIsNode => graph.node(ask, async |_: Context<S>| S::line("no question")),
+        GraphShape::AnswerDescribed => graph.pause(ask, sure, move |_, it: Decision| said(it.yes)),
+        GraphShape::AnswerWithOptional => {
             graph.pause(ask, sure, move |_, it: OptionalReason| said(it.yes))
         }
-        Wiring::AnswerWithRequired => {
+        GraphShape::AnswerWithRequired => {
             graph.pause(ask, sure, move |_, it: RequiredReason| said(it.yes))
         }
-        Wiring::AnswerOfOtherType => graph.pause(ask, sure, move |_, it: InWords| S::line(&it.yes)),
+        GraphShape::AnswerOfOtherType => {
+            graph.pause(ask, sure, move |_, it: InWords| S::line(&it.yes))
+        }
         _ => graph.pause(ask, sure, move |_, it: Choice| said(it.yes)),
     };
     let graph = match wiring {
-        Wiring::AskRemoved => graph,
-        Wiring::EdgeRemoved => graph.edge(ask, END),
+        GraphShape::AskRemoved => graph,
+        GraphShape::EdgeRemoved => graph.edge(ask, END),
         _ => graph.edge(ask, "after"),
     };
-    let more = if wiring == Wiring::OtherApproval {
+    let more = if wiring == GraphShape::OtherApproval {
         "everything"
     } else {
         ""
@@ -166,7 +168,7 @@ fn asks<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S>
     let shown = move |test_state: &S| format!("delete {} {more}", test_state.total());
     let graph = graph.approval("allow", shown, move |_, yes: bool| said(yes));
     let graph = match wiring {
-        Wiring::MidwayIsPause => {
+        GraphShape::MidwayIsPause => {
             graph.pause("midway", |_| "how many?", |_, n: u32| S::plus(n.into()))
         }
         _ => graph.node("midway", async |cx: Context<S>| {
@@ -191,7 +193,7 @@ fn asks<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S>
 }
 
 /// Adds the nodes that act, fail, and are tried again.
-fn works<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
+fn works<S: TestState>(graph: GraphBuilder<S>, wiring: GraphShape) -> GraphBuilder<S> {
     let send = new_name(wiring, "send");
     let graph = graph
         .node(send, async |cx: Context<S>| {
@@ -205,7 +207,7 @@ fn works<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S
             Err::<S::Update, BoxError>("boom".into())
         })
         .edge("broken", "after");
-    if wiring == Wiring::FlakyRemoved {
+    if wiring == GraphShape::FlakyRemoved {
         return graph;
     }
     let minute = Duration::from_secs(60);
@@ -219,7 +221,7 @@ fn works<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S
 }
 
 /// Adds two ways that meet, one of which asks, and two questions at once.
-fn joins<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
+fn joins<S: TestState>(graph: GraphBuilder<S>, wiring: GraphShape) -> GraphBuilder<S> {
     let left = new_name(wiring, "left");
     let line = |text: &'static str| move |_: Context<S>| std::future::ready(S::line(text));
     let graph = graph
@@ -233,7 +235,7 @@ fn joins<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S
         .edge("right", "late")
         .edge("meet", END);
     let graph = match wiring {
-        Wiring::JoinRemoved => graph.edge(left, "meet").edge("late", "meet"),
+        GraphShape::JoinRemoved => graph.edge(left, "meet").edge("late", "meet"),
         _ => graph.join([left, "late"], "meet"),
     };
     graph
@@ -252,7 +254,7 @@ fn joins<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S
 }
 
 /// Adds a scatter whose workers ask, and a subgraph that asks.
-fn spreads<S: TestState, I: Inner>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
+fn spreads<S: TestState, I: Inner>(graph: GraphBuilder<S>, wiring: GraphShape) -> GraphBuilder<S> {
     let (worker, within) = (new_name(wiring, "worker"), new_name(wiring, "within"));
     let graph = graph
         .node("plan", async |_: Context<S>| S::line("plan"))
@@ -266,7 +268,7 @@ fn spreads<S: TestState, I: Inner>(graph: GraphBuilder<S>, wiring: Wiring) -> Gr
         })
         .edge(worker, "after")
         .edge("sub", "after");
-    if wiring == Wiring::SubgraphIsNode {
+    if wiring == GraphShape::SubgraphIsNode {
         return graph.node("sub", async |_: Context<S>| S::line("no subgraph"));
     }
     let inner = Graph::<I>::starting_at("begin")

@@ -3,11 +3,11 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{plan::is_ahead, when::When},
-    Desk,
+    AnswerContext,
 };
 use crate::schedule::{EventType, ScheduleTask, Slot};
 
-impl Desk<'_> {
+impl AnswerContext<'_> {
     fn line(&self, slot: &Slot, task: &ScheduleTask) -> String {
         let time = self.words.time(slot);
         let name = &task.name;

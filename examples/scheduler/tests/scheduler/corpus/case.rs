@@ -15,7 +15,7 @@ pub(super) struct Case {
     pub(super) id: String,
     pub(super) text: String,
     #[serde(default)]
-    pub(super) given: Given,
+    pub(super) given: InitialState,
     #[serde(default)]
     pub(super) turns: Vec<String>,
     #[serde(default)]
@@ -35,10 +35,10 @@ pub(super) struct Case {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-pub(super) enum Given {
+pub(super) enum InitialState {
     #[default]
     #[serde(rename = "placed")]
-    Placed,
+    PlacementCorpus,
     #[serde(rename = "nothing placed")]
     NothingPlaced,
     #[serde(rename = "card")]
@@ -189,7 +189,7 @@ pub(super) struct TermsCheck {
 /// The places that items have before the requests.
 #[derive(Debug, Clone, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the file has this name")]
-pub(super) struct Placed {
+pub(super) struct PlacementCorpus {
     #[serde(deserialize_with = "written")]
     pub(super) now: DateTime,
     pub(super) refusals: Vec<String>,

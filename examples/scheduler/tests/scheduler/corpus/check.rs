@@ -10,8 +10,8 @@ use scheduler::{
 };
 
 use super::{
-    case::{Any, Case, Check, Given, Places, Selector, TermsCheck},
-    world::{Item, Outcome, Place, Stored},
+    case::{Any, Case, Check, InitialState, Places, Selector, TermsCheck},
+    world::{Item, Outcome, Place, StoredRows},
 };
 
 /// Returns everything that is wrong with what came of a case.
@@ -67,7 +67,7 @@ pub(super) fn foreign(case: &Case, outcome: &Outcome) -> Option<String> {
 /// Returns the changes to which nobody agreed.
 pub(super) fn unconsented(case: &Case, outcome: &Outcome) -> Vec<String> {
     // Words under a card may agree to it.
-    let agrees = case.given == Given::Card
+    let agrees = case.given == InitialState::Card
         && case
             .must
             .iter()
@@ -233,16 +233,16 @@ impl Places {
     }
 }
 
-fn named<'a>(stored: &'a Stored, name: &str) -> Option<&'a Item> {
+fn named<'a>(stored: &'a StoredRows, name: &str) -> Option<&'a Item> {
     stored.items.values().find(|item| item.name == name)
 }
 
-fn place<'a>(stored: &'a Stored, name: &str) -> Option<&'a Place> {
+fn place<'a>(stored: &'a StoredRows, name: &str) -> Option<&'a Place> {
     named(stored, name)?.place.as_ref()
 }
 
-fn is_same(a: &Stored, b: &Stored) -> bool {
-    let wishes = |stored: &Stored| {
+fn is_same(a: &StoredRows, b: &StoredRows) -> bool {
+    let wishes = |stored: &StoredRows| {
         let ScheduleState {
             tasks,
             task_classes,
@@ -271,13 +271,13 @@ fn section(schedule: &ScheduleState, at: &str) -> Option<u8> {
 }
 
 /// Returns the cost of the section of a day of the week that ends after a time.
-fn cost(stored: &Stored, day_of_week: u8, at: &str) -> u32 {
+fn cost(stored: &StoredRows, day_of_week: u8, at: &str) -> u32 {
     let schedule = &stored.schedule;
     let wishes = schedule.preferences.as_ref().zip(section(schedule, at));
     wishes.map_or(0, |(wishes, section)| wishes.cost(day_of_week, section))
 }
 
-fn cost_on(stored: &Stored, date: Date, at: &str) -> u32 {
+fn cost_on(stored: &StoredRows, date: Date, at: &str) -> u32 {
     let day_of_week = date.weekday().to_monday_one_offset();
     cost(stored, u8::try_from(day_of_week).unwrap(), at)
 }
@@ -294,7 +294,7 @@ fn is_shut(outcome: &Outcome, date: Date, at: &str) -> bool {
 }
 
 /// Returns true if from now on no day has more sections of items.
-fn within(stored: &Stored, now: Date, most: u8) -> bool {
+fn within(stored: &StoredRows, now: Date, most: u8) -> bool {
     let schedule = &stored.schedule;
     let mut days = schedule.window.days.iter();
     days.all(|day| {
@@ -376,7 +376,7 @@ fn holds(check: &Check, outcome: &Outcome) -> bool {
         Check::Unchanged(wanted) => is_same(before, after) == *wanted,
         Check::Restored(wanted) => is_same(&outcome.first, after) == *wanted,
         Check::Same(of) => of.chosen(outcome).iter().all(|id| {
-            let place = |stored: &Stored| stored.items.get(id).map(|item| item.place.clone());
+            let place = |stored: &StoredRows| stored.items.get(id).map(|item| item.place.clone());
             place(before) == place(after)
         }),
         Check::Only(of) => {

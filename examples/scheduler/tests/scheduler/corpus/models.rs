@@ -18,9 +18,9 @@ pub(super) enum Misbehaviour {
     WrongContract,
 }
 
-pub(super) struct Misbehaved(pub(super) Misbehaviour, AtomicUsize);
+pub(super) struct MisbehavingModel(pub(super) Misbehaviour, AtomicUsize);
 
-impl Misbehaved {
+impl MisbehavingModel {
     pub(super) fn new(how: Misbehaviour) -> Self {
         Self(how, AtomicUsize::new(0))
     }
@@ -45,7 +45,7 @@ const WRONG: [&str; 8] = [
 ];
 
 #[async_trait]
-impl ChatModel for Misbehaved {
+impl ChatModel for MisbehavingModel {
     async fn stream(&self, _: ChatRequest) -> Result<DeltaStream, ModelError> {
         let nth = self.1.fetch_add(1, Ordering::Relaxed);
         let text = match self.0 {

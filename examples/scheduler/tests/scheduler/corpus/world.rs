@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use fugato::{
-    axum::{Agent, BadInput, Caller, MessageIntent, SendOutcome, UserMessage, say},
+    axum::{BadInput, Caller, MessageIntent, SendOutcome, ServedAgent, UserMessage, say},
     graph::{Answers, Run, RunResult, Runner, RunnerOptions},
     llm::ChatModel,
     state::{Interrupt, ThreadId},
@@ -29,7 +29,7 @@ use scheduler::{
 };
 use serde_json::Value;
 
-use super::case::{Case, Given, Placed, folder, read};
+use super::case::{Case, InitialState, PlacementCorpus, folder, read};
 
 const CALENDAR: &str = "corpus";
 
@@ -52,7 +52,7 @@ pub(super) struct Place {
 
 /// The stored rows.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Stored {
+pub(super) struct StoredRows {
     pub(super) items: BTreeMap<u32, Item>,
     pub(super) class_deadlines: BTreeMap<String, Option<Date>>,
     pub(super) notes: Vec<String>,
@@ -67,12 +67,12 @@ pub(super) struct Outcome {
     pub(super) now: DateTime,
     pub(super) refusals: Vec<String>,
     /// Before the first of the turns.
-    pub(super) first: Stored,
+    pub(super) first: StoredRows,
     /// Before the request.
-    pub(super) before: Stored,
+    pub(super) before: StoredRows,
     /// After the request, before any card is agreed to.
-    pub(super) asked: Stored,
-    pub(super) after: Stored,
+    pub(super) asked: StoredRows,
+    pub(super) after: StoredRows,
     /// Everything that was shown because of the request, in lower case.
     pub(super) reply: String,
     /// The cards that were shown because of the request.
@@ -86,13 +86,13 @@ pub(super) struct Outcome {
 }
 
 /// The served agent, whose clock stands still.
-struct Clocked {
+struct FixedClockAgent {
     agent: ServedScheduler,
     now: DateTime,
 }
 
 #[async_trait]
-impl Agent for Clocked {
+impl ServedAgent for FixedClockAgent {
     type State = AgentState;
 
     fn name(&self) -> &str {
@@ -133,10 +133,10 @@ impl Agent for Clocked {
 }
 
 pub(super) struct World {
-    agent: Clocked,
+    agent: FixedClockAgent,
     store: Arc<dyn ScheduleStore>,
     intake: Intake,
-    placed: Placed,
+    placed: PlacementCorpus,
     thread: ThreadId,
     lang: Lang,
     has_model: bool,
@@ -144,7 +144,7 @@ pub(super) struct World {
 
 /// The texts that a person saw in a turn.
 #[derive(Default)]
-struct Seen {
+struct ShownTexts {
     text: String,
     cards: usize,
 }
@@ -155,7 +155,7 @@ impl World {
         let folder = folder().join(&name);
         let files = [folder.join("courses.ics"), folder.join("tasks.toml")];
         let intake = open(&files[0], &files[1], &TimeZone::UTC, language(lang)).unwrap();
-        let placed: Placed = read(&format!("{name}/placed.toml"));
+        let placed: PlacementCorpus = read(&format!("{name}/placed.toml"));
         let store = store::open(":memory:").await.unwrap();
         let calendars = Calendars::shared(store.clone(), CALENDAR);
         let has_model = model.is_some();
@@ -173,7 +173,7 @@ impl World {
         let service = Service::new(&deps, log, RunnerOptions::default(), 30).unwrap();
         let agent = ServedScheduler::new(service, store.clone(), CALENDAR)
             .sections(intake.sections.clone());
-        let agent = Clocked {
+        let agent = FixedClockAgent {
             agent,
             now: placed.now,
         };
@@ -194,7 +194,7 @@ impl World {
         self.fill(case.given).await;
         let first = self.stored().await;
         let mut draft = None;
-        if case.given == Given::Card {
+        if case.given == InitialState::Card {
             self.say(self.lang.pick("Plan my week", "把任务都排一下"))
                 .await;
             let is_open = !self.open().await.is_empty();
@@ -206,7 +206,7 @@ impl World {
         }
         for turn in &case.turns {
             self.say(turn).await;
-            self.agree(&mut Seen::default()).await;
+            self.agree(&mut ShownTexts::default()).await;
         }
         let before = self.stored().await;
         let open_before = self.open().await;
@@ -214,7 +214,7 @@ impl World {
         let asked = self.stored().await;
         let open_now = self.open().await;
         seen.show_new(&open_before, &open_now);
-        if case.given != Given::Card || case.agree {
+        if case.given != InitialState::Card || case.agree {
             self.agree(&mut seen).await;
         }
         let open = self.open().await;
@@ -234,7 +234,7 @@ impl World {
     }
 
     /// Fills the calendar.
-    async fn fill(&self, given: Given) {
+    async fn fill(&self, given: InitialState) {
         let mut schedule = self.intake.state.clone();
         if self.placed.no_preferences {
             schedule.preferences = None;
@@ -244,7 +244,7 @@ impl World {
                 class.terms.split = Some(*split);
             }
         }
-        if given != Given::NothingPlaced {
+        if given != InitialState::NothingPlaced {
             for placed in &self.placed.placed {
                 let task = schedule
                     .tasks
@@ -295,8 +295,8 @@ impl World {
             .unwrap_or_default()
     }
 
-    async fn say(&self, text: &str) -> Seen {
-        let mut seen = Seen::default();
+    async fn say(&self, text: &str) -> ShownTexts {
+        let mut seen = ShownTexts::default();
         let mut said = UserMessage::new(Caller::default(), text);
         said.card = self.open().await.first().map(|card| card.id.clone());
         match say(&self.agent, &self.thread, said).await {
@@ -309,7 +309,7 @@ impl World {
     }
 
     /// Agrees to every card that can be agreed to.
-    async fn agree(&self, seen: &mut Seen) {
+    async fn agree(&self, seen: &mut ShownTexts) {
         for _ in 0..20 {
             let open = self.open().await;
             let Some(asked) = open.iter().find(|asked| is_confirm(asked)) else {
@@ -335,17 +335,17 @@ impl World {
         panic!("cards without an end");
     }
 
-    async fn stored(&self) -> Stored {
+    async fn stored(&self) -> StoredRows {
         let calendar = self.store.read(CALENDAR).await.unwrap().unwrap();
         let state = self.state().await;
         let free_times = state.map(|state| state.free_times.clone());
-        Stored {
+        StoredRows {
             free_times: free_times.unwrap_or_default(),
             ..self.read(&calendar)
         }
     }
 
-    fn read(&self, calendar: &Calendar) -> Stored {
+    fn read(&self, calendar: &Calendar) -> StoredRows {
         let schedule = calendar.schedule.clone();
         let minutes = |slot: &Slot| {
             let times = self.intake.sections.times(slot);
@@ -385,7 +385,7 @@ impl World {
                 .iter()
                 .all(|task| task.event_type == EventType::Task || task.is_placed())
         );
-        Stored {
+        StoredRows {
             items,
             class_deadlines: class_deadlines.collect(),
             notes: calendar
@@ -416,7 +416,7 @@ fn is_confirm(asked: &Interrupt) -> bool {
     asked.question.prompt.get("type").and_then(Value::as_str) == Some("confirm")
 }
 
-impl Seen {
+impl ShownTexts {
     fn line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');

@@ -1,4 +1,4 @@
-//! What the memory gives back, and what a prompt has of it and of files, through the binary.
+//! Answers from the memory, and the part of it and of files in prompts, through the binary.
 use std::{fs, iter};
 
 use fugato_testkit::{TestProgram, assert_contains, assert_lacks};

@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode},
 };
 use fugato_axum::{
-    AccessDenied, Agent, AgentRoutes, AllowAll, BadInput, Caller, MessageIntent, Tenant,
+    AccessDenied, AgentRoutes, AllowAll, BadInput, Caller, MessageIntent, ServedAgent, Tenant,
     TimelineItem, UserMessage,
 };
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
@@ -173,7 +173,7 @@ fn graph(gate: Arc<Semaphore>) -> Graph<LetterState> {
 }
 
 #[async_trait]
-impl Agent for LetterAgent {
+impl ServedAgent for LetterAgent {
     type State = LetterState;
 
     fn name(&self) -> &'static str {

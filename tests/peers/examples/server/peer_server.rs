@@ -82,12 +82,14 @@ impl PeerServer {
         events: BoxStream<'static, Event>,
     ) -> impl Stream<Item = Event> + Send + use<> {
         self.runs().insert(thread.clone(), 0);
-        let office = self.clone();
+        let peer_server = self.clone();
         let done = self.clone();
         let name = thread.clone();
         let seen = events.inspect(move |event| {
             if let (EventKind::RunStarted { .. }, Some(seq)) = (&event.kind, event.seq) {
-                office.runs().insert(thread.clone(), seq.saturating_sub(1));
+                peer_server
+                    .runs()
+                    .insert(thread.clone(), seq.saturating_sub(1));
             }
         });
         let end = async move {
