@@ -191,7 +191,9 @@ impl Transfer {
     /// keeps its place where that is free. Doing it twice brings the import back.
     pub async fn undo(&self) -> Result<(), BadInput> {
         let _alone = self.writing.lock().await;
-        let before = self.blocking(|folder, _| ReplacedState::read(folder)).await?;
+        let before = self
+            .blocking(|folder, _| ReplacedState::read(folder))
+            .await?;
         let Some(before) = before else {
             return Err(BadInput::new(say!(
                 "there is no import to take back",

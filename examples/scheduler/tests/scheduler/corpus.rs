@@ -24,7 +24,7 @@ use servers::Llama;
 
 use self::{
     case::{corpus, known},
-    models::{Misbehaved, Misbehaviour},
+    models::{MisbehavingModel, Misbehaviour},
     world::World,
 };
 
@@ -89,7 +89,7 @@ async fn requests_in_chinese_are_understood_without_a_model() {
 /// Asserts that whatever the model does, nothing is written to which nobody agreed.
 async fn assert_harmless(lang: Lang, model: Misbehaviour) {
     for case in corpus(lang).into_iter().step_by(share()) {
-        let misbehaved = Arc::new(Misbehaved::new(model));
+        let misbehaved = Arc::new(MisbehavingModel::new(model));
         let outcome = World::new(&case, lang, Some(misbehaved))
             .await
             .run(&case)

@@ -38,7 +38,7 @@ pub(super) struct Case {
 pub(super) enum InitialState {
     #[default]
     #[serde(rename = "placed")]
-    PlacementCorpus,
+    Placed,
     #[serde(rename = "nothing placed")]
     NothingPlaced,
     #[serde(rename = "card")]
