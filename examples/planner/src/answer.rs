@@ -10,13 +10,13 @@ use crate::{
     exchange::{Balance, Config, Order, OrderStatus, Position, Price, Side, Trade, Trader},
     facts::Topic,
     intent,
-    session::Session,
+    session::PlannerSession,
 };
 
 /// Returns the facts about a topic that were looked up, in one line.
 /// Of balances, positions and prices only those of the assets that the question names, if it names
 /// any.
-pub fn told(session: &Session, asked: &str, topic: Topic, lang: Lang) -> String {
+pub fn told(session: &PlannerSession, asked: &str, topic: Topic, lang: Lang) -> String {
     // "My balance and the price of BTC" asks for the whole balance.
     let is_of_price = topic == Topic::Balances && intent::topics(asked).contains(&Topic::Prices);
     let assets = intent::assets(asked);
@@ -51,7 +51,7 @@ pub fn told(session: &Session, asked: &str, topic: Topic, lang: Lang) -> String 
 }
 
 fn lines<T: DeserializeOwned>(
-    session: &Session,
+    session: &PlannerSession,
     topic: Topic,
     between: &str,
     line: impl Fn(&T) -> Option<String>,
@@ -62,7 +62,7 @@ fn lines<T: DeserializeOwned>(
 }
 
 /// Returns a sentence that says whether a trader can be made now, or what is missing for one.
-pub fn ability(session: &Session, lang: Lang) -> String {
+pub fn ability(session: &PlannerSession, lang: Lang) -> String {
     let usable = |topic| {
         let all = session.seen::<Vec<Config>>(topic)?;
         Some(all.iter().any(|config| config.enabled))

@@ -3,13 +3,13 @@ use fugato::{cli::Lang, state::State as _};
 
 use crate::{
     answer::help,
-    session::{Session, SessionUpdate, preferred},
+    session::{PlannerSession, SessionUpdate, preferred},
     view,
 };
 
 /// Returns the changes that a command makes, with the reply to the person; none if the text is no
 /// command.
-pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<SessionUpdate>> {
+pub fn command(session: &PlannerSession, thread: &str, text: &str) -> Option<Vec<SessionUpdate>> {
     let command = text.strip_prefix('/')?;
     let (name, rest) = command
         .split_once(char::is_whitespace)
@@ -60,7 +60,7 @@ pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<Sessio
 }
 
 /// Returns the language of a command: that of its own words, or of the conversation.
-fn language(session: &Session, text: &str) -> Lang {
+fn language(session: &PlannerSession, text: &str) -> Lang {
     match Lang::of(text) {
         Lang::Zh => Lang::Zh,
         Lang::En => session.lang(),
@@ -74,7 +74,7 @@ pub fn only_tells(text: &str) -> bool {
 }
 
 /// Returns the output of such a command.
-pub fn told(session: &Session, thread: &str, text: &str) -> String {
+pub fn told(session: &PlannerSession, thread: &str, text: &str) -> String {
     let lang = language(session, text);
     match text.split_whitespace().next() {
         Some("/help") => help(lang, true),

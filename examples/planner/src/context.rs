@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     facts, intent,
-    session::{Course, Session},
+    session::{Course, PlannerSession},
 };
 
 /// Returns the sources in the order in which they are believed, and what each is good for.
@@ -28,7 +28,7 @@ fn trust() -> String {
 }
 
 /// Returns the context of a session.
-pub fn context(session: &Session) -> String {
+pub fn context(session: &PlannerSession) -> String {
     let execution = &session.work.execution;
     let facts = execution.snapshots.iter();
     let facts = facts.map(|(kind, seen)| format!("{kind}: {}", seen.value));
@@ -73,14 +73,14 @@ fn turn(turn: &DialogueTurn) -> String {
 }
 
 /// Returns the preferences of the person, one a line.
-pub fn preferences(session: &Session) -> String {
+pub fn preferences(session: &PlannerSession) -> String {
     let wishes = session.person.preferences.iter();
     lines(wishes.map(|(name, wish)| format!("{name}: {wish}")))
 }
 
 /// Returns the known state of the task. It is left out for questions that only a look-up can
 /// answer, and for work that begins again.
-fn task(session: &Session) -> String {
+fn task(session: &PlannerSession) -> String {
     let topics = intent::topics(session.goal());
     let is_live = topics.iter().any(|topic| topic.is_existence());
     if is_live || session.message.course == Course::Again || session.person.task.is_empty() {
@@ -91,7 +91,7 @@ fn task(session: &Session) -> String {
 
 /// Returns the referents of words such as "it", as far as they are among the facts. A referent that
 /// no longer exists is left out.
-fn references(session: &Session) -> String {
+fn references(session: &PlannerSession) -> String {
     let references = session.work.execution.references.iter();
     let there = references.filter(|(kind, to)| {
         let topic = facts::of_reference(kind);
@@ -103,7 +103,7 @@ fn references(session: &Session) -> String {
 }
 
 /// Returns the question that was answered last, and the answer.
-fn resumed(session: &Session) -> String {
+fn resumed(session: &PlannerSession) -> String {
     let mut steps = session.work.steps.iter().rev();
     let is_answered =
         |step: &&WorkStep| step.draft.kind == StepKind::AskUser && step.ended_at.is_some();

@@ -13,12 +13,12 @@ use crate::{
     facts::Topic,
     intent,
     rules::traded,
-    session::Session,
+    session::PlannerSession,
 };
 
 /// Returns the request that the words make of the one whose card waits; none if no card waits, or
 /// they do not change it. The other orders of the request stay.
-pub fn corrected(session: &Session, words: &str) -> Option<String> {
+pub fn corrected(session: &PlannerSession, words: &str) -> Option<String> {
     let waits = session.work.status() == ExecutionStatus::WaitingUserConfirmation;
     if !waits || !intent::corrects(words) {
         return None;
@@ -44,7 +44,7 @@ pub fn corrected(session: &Session, words: &str) -> Option<String> {
 
 /// Returns what words want without the no to a card before them, "no K7F2, sell 1 ETH", unless the no
 /// is a part of what they change: 不对，是以太坊.
-pub fn wanted(session: &Session, words: &str) -> String {
+pub fn wanted(session: &PlannerSession, words: &str) -> String {
     let whole = || without_code(words).0;
     match decided(words) {
         Some((false, _)) if corrected(session, &whole()).is_some() => whole(),
@@ -70,7 +70,7 @@ fn said(arguments: &Map<String, Value>, lang: Lang) -> Option<String> {
 }
 
 fn order(
-    session: &Session,
+    session: &PlannerSession,
     before: &Map<String, Value>,
     words: &str,
     lang: Lang,
@@ -119,7 +119,7 @@ fn order(
 }
 
 fn trader(
-    session: &Session,
+    session: &PlannerSession,
     before: &Map<String, Value>,
     words: &str,
     lang: Lang,

@@ -25,7 +25,7 @@ use crate::{
     intent::{self, UserWish},
     nodes::{FinishNode, Understand},
     rules::PlannerRules,
-    session::{Course, Session, SessionUpdate},
+    session::{Course, PlannerSession, SessionUpdate},
     tools,
 };
 
@@ -98,7 +98,7 @@ const RESCUE_ROUNDS: u32 = 5;
 const RESCUE_PATIENCE: Duration = Duration::from_secs(36);
 
 /// Builds the graph, which the README draws.
-pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
+pub fn graph(deps: &Deps) -> Result<Graph<PlannerSession>, WiringError> {
     let toolbox = tools::toolbox(&deps.desk)?;
     let look = || {
         let desk = deps.desk.clone();
@@ -107,25 +107,29 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
             async move { desk.fetch(&kind).await }
         })
     };
-    let whose = |session: &Session| session.user.clone();
+    let whose = |session: &PlannerSession| session.user.clone();
     let (first, last) = match &deps.model {
         Some(_) => ("gate", "compact"),
         None => ("look", "save"),
     };
-    let graph = Graph::<Session>::starting_at("recall")
+    let graph = Graph::<PlannerSession>::starting_at("recall")
         .node("recall", recall_person(deps.users.clone(), whose))
         .edge("recall", "understand")
         .node("understand", Understand)
         .label("understand", "reading the message")
-        .branch("understand", [first, "settle"], move |session: &Session| {
-            let is_said = session.message.course == Course::Reply;
-            if is_said { "settle" } else { first }
-        })
+        .branch(
+            "understand",
+            [first, "settle"],
+            move |session: &PlannerSession| {
+                let is_said = session.message.course == Course::Reply;
+                if is_said { "settle" } else { first }
+            },
+        )
         .node("settle", FinishNode(look()))
         .edge("settle", last)
         .node("save", save_person(deps.users.clone(), whose))
         .edge("save", END)
-        .output(|session: &Session| session.reply.clone());
+        .output(|session: &PlannerSession| session.reply.clone());
     let (mode, tools) = (deps.manner, toolbox.clone());
     let graph = match &deps.model {
         None => PlannedWork::by_rules(PlannerRules, mode, tools)
@@ -147,11 +151,11 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
 /// Adds the nodes that a model has besides the planned work: the gate for small talk, the loop that
 /// takes over if there is no plan, and the summary.
 fn with_model(
-    graph: GraphBuilder<Session>,
+    graph: GraphBuilder<PlannerSession>,
     model: &Arc<dyn ChatModel>,
-    toolbox: Toolbox<Session>,
-) -> GraphBuilder<Session> {
-    let said = |session: &Session| session.message.text.clone();
+    toolbox: Toolbox<PlannerSession>,
+) -> GraphBuilder<PlannerSession> {
+    let said = |session: &PlannerSession| session.message.text.clone();
     let replied = |text| SessionUpdate::Replied { text };
     let who = || {
         say!(
@@ -180,25 +184,29 @@ fn with_model(
     let compact = CompactLayers::new(model.clone());
     let graph = graph
         .node("gate", recorded(gate))
-        .branch("gate", ["look", "settle"], |session: &Session| {
+        .branch("gate", ["look", "settle"], |session: &PlannerSession| {
             let is_said = !session.reply.is_empty();
             if is_said { "settle" } else { "look" }
         })
-        .node("rescue", async |cx: Context<Session>| {
+        .node("rescue", async |cx: Context<PlannerSession>| {
             let told = handover(&cx.state().work, &cx.state().done);
             SessionUpdate::Rescue(ReactUpdate::user(told))
         })
-        .branch("rescue", ["init_state", "settle"], |session: &Session| {
-            let is_late = session.work.timed_out;
-            if is_late { "settle" } else { "init_state" }
-        })
+        .branch(
+            "rescue",
+            ["init_state", "settle"],
+            |session: &PlannerSession| {
+                let is_late = session.work.timed_out;
+                if is_late { "settle" } else { "init_state" }
+            },
+        )
         .node("compact", recorded(compact))
         .edge("compact", "save");
     rescue.add_to(graph, "settle")
 }
 
 /// Returns true if the message contains nothing that code would have to look up or do.
-fn may_be_talk(session: &Session) -> bool {
+fn may_be_talk(session: &PlannerSession) -> bool {
     let text = &session.message.text;
     session.message.course == Course::Work
         && intent::topics(text).is_empty()

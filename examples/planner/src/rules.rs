@@ -17,7 +17,7 @@ use crate::{
     exchange::{Config, Order, Price, Side, Trader},
     facts::{self, Topic},
     intent::{self, UserWish},
-    session::Session,
+    session::PlannerSession,
     terms::{self, not_traded},
 };
 
@@ -25,8 +25,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlannerRules;
 
-impl PlanRules<Session> for PlannerRules {
-    fn decide(&self, session: &Session, asking: PlannerQuestion) -> Option<Value> {
+impl PlanRules<PlannerSession> for PlannerRules {
+    fn decide(&self, session: &PlannerSession, asking: PlannerQuestion) -> Option<Value> {
         let mut ended = session.work.steps.iter();
         // A no is about one order, and the others of the request are asked about.
         let failed =
@@ -41,17 +41,17 @@ impl PlanRules<Session> for PlannerRules {
         })
     }
 
-    fn say(&self, session: &Session, step: &WorkStep) -> Option<String> {
+    fn say(&self, session: &PlannerSession, step: &WorkStep) -> Option<String> {
         (step.draft.kind == StepKind::Respond).then(|| answer(session))
     }
 
-    fn wants_action(&self, session: &Session) -> bool {
+    fn wants_action(&self, session: &PlannerSession) -> bool {
         intent::wish(session.goal()) != UserWish::Told
     }
 
     /// Returns true for an answer that reads out facts as they were just looked up, unless the
     /// person also asks for an opinion.
-    fn knows(&self, session: &Session, step: &WorkStep) -> bool {
+    fn knows(&self, session: &PlannerSession, step: &WorkStep) -> bool {
         let topics = intent::topics(session.goal());
         let about = topics.iter().any(|topic| topic.is_existence());
         let all = !topics.is_empty() && !intent::asks_opinion(session.goal());
@@ -60,20 +60,20 @@ impl PlanRules<Session> for PlannerRules {
             && intent::wish(session.goal()) == UserWish::Told
     }
 
-    fn facts(&self, session: &Session) -> Option<String> {
+    fn facts(&self, session: &PlannerSession) -> Option<String> {
         facts_asked(session)
     }
 }
 
 /// Returns the facts that the person asked for, as they are now; none if the person asks for
 /// something else.
-pub(crate) fn facts_asked(session: &Session) -> Option<String> {
+pub(crate) fn facts_asked(session: &PlannerSession) -> Option<String> {
     read_out(session, session.goal())
 }
 
 /// Returns the facts that a message asks for, as they were looked up: what an order would come to,
 /// or what there is; none if it asks for something else.
-pub(crate) fn read_out(session: &Session, message: &str) -> Option<String> {
+pub(crate) fn read_out(session: &PlannerSession, message: &str) -> Option<String> {
     if intent::wish(message) != UserWish::Told {
         return None;
     }
@@ -97,7 +97,7 @@ pub(crate) fn read_out(session: &Session, message: &str) -> Option<String> {
 }
 
 /// Returns what an order that a question names would come to.
-fn quoted(session: &Session, message: &str, lang: Lang) -> Option<String> {
+fn quoted(session: &PlannerSession, message: &str, lang: Lang) -> Option<String> {
     let side = intent::asked_side(message).filter(|_| !intent::trades_not(message))?;
     if intent::asks_of_the_past(message) {
         return None;
@@ -108,13 +108,13 @@ fn quoted(session: &Session, message: &str, lang: Lang) -> Option<String> {
 }
 
 /// Returns what the order on the open card would come to.
-pub(crate) fn card_quote(session: &Session, lang: Lang) -> Option<String> {
+pub(crate) fn card_quote(session: &PlannerSession, lang: Lang) -> Option<String> {
     let order = terms::order(&session.work.running()?.call())?;
     terms::quote(session, &order.symbol, order.side, order.quantity, lang)
 }
 
 /// Returns the text that something of a message is not traded here.
-fn unknown(session: &Session, message: &str, lang: Lang) -> Option<String> {
+fn unknown(session: &PlannerSession, message: &str, lang: Lang) -> Option<String> {
     let symbols = symbols(session);
     let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
     let what = intent::untraded(message, &names).filter(|_| !names.is_empty())?;
@@ -128,7 +128,7 @@ fn unknown(session: &Session, message: &str, lang: Lang) -> Option<String> {
     })
 }
 
-fn symbols(session: &Session) -> Vec<String> {
+fn symbols(session: &PlannerSession) -> Vec<String> {
     let prices: Vec<Price> = session.seen(Topic::Prices).unwrap_or_default();
     prices.into_iter().map(|price| price.symbol).collect()
 }
@@ -138,7 +138,7 @@ fn respond() -> StepDraft {
 }
 
 /// Returns the steps of the plan that are still to do: those that read, or the next one.
-fn next(session: &Session) -> Vec<StepDraft> {
+fn next(session: &PlannerSession) -> Vec<StepDraft> {
     let steps = &session.work.steps;
     let goal = session.goal();
     let is_one = intent::wishes(goal).len() == 1 && !intent::means_all_orders(goal);
@@ -164,7 +164,7 @@ fn has_written(step: &WorkStep) -> bool {
 }
 
 /// Returns the steps for the request and for the answers since.
-fn plan(session: &Session) -> Vec<StepDraft> {
+fn plan(session: &PlannerSession) -> Vec<StepDraft> {
     if obstacle(session).is_some() {
         return vec![respond()];
     }
@@ -210,7 +210,7 @@ fn plan(session: &Session) -> Vec<StepDraft> {
 }
 
 /// Returns the reason why the request cannot be planned at all.
-fn obstacle(session: &Session) -> Option<String> {
+fn obstacle(session: &PlannerSession) -> Option<String> {
     let (goal, lang) = (session.goal(), session.lang());
     let mut wishes = intent::wishes(goal).into_iter();
     let wish = match (wishes.next(), wishes.next()) {
@@ -264,7 +264,7 @@ fn obstacle(session: &Session) -> Option<String> {
 }
 
 /// Returns the reason why a trader cannot be made as a message says.
-fn against_trader(session: &Session, goal: &str, lang: Lang) -> Option<String> {
+fn against_trader(session: &PlannerSession, goal: &str, lang: Lang) -> Option<String> {
     let off = [Topic::Models, Topic::Exchanges, Topic::Strategies];
     let named = off.into_iter().find_map(|topic| {
         let all: Vec<Config> = session.seen(topic)?;
@@ -334,7 +334,7 @@ fn unread(words: &str, lang: Lang) -> String {
 }
 
 /// Returns the steps that read the requested facts; the configuration was looked up already.
-fn tell(session: &Session) -> Vec<StepDraft> {
+fn tell(session: &PlannerSession) -> Vec<StepDraft> {
     let topics = intent::topics(session.goal()).into_iter();
     let reads = topics.filter(|topic| !topic.is_existence());
     let reads = reads.map(|topic| StepDraft::tool(&topic.fact().tool, Map::new()));
@@ -347,7 +347,7 @@ type Arguments = Result<Value, Box<StepDraft>>;
 
 /// Returns a question for something that is missing.
 fn ask<T>(
-    session: &Session,
+    session: &PlannerSession,
     missing: &str,
     en: impl Into<String>,
     zh: impl Into<String>,
@@ -360,12 +360,12 @@ fn ask<T>(
 }
 
 /// Returns the last answer to a question for this.
-fn replied<'a>(session: &'a Session, missing: &str) -> Option<&'a str> {
+fn replied<'a>(session: &'a PlannerSession, missing: &str) -> Option<&'a str> {
     replies(session, &[missing]).pop()
 }
 
 /// Returns the answers to questions for these.
-fn replies<'a>(session: &'a Session, missing: &[&str]) -> Vec<&'a str> {
+fn replies<'a>(session: &'a PlannerSession, missing: &[&str]) -> Vec<&'a str> {
     let is_asked = |step: &&WorkStep| {
         let mut asked = step.draft.missing.iter();
         asked.any(|one| missing.contains(&one.as_str())) && step.status == StepStatus::Completed
@@ -374,7 +374,7 @@ fn replies<'a>(session: &'a Session, missing: &[&str]) -> Vec<&'a str> {
     answered.map(|step| step.output_summary.as_str()).collect()
 }
 
-fn trader(session: &Session, name: Option<String>) -> Arguments {
+fn trader(session: &PlannerSession, name: Option<String>) -> Arguments {
     let model = chosen(session, Topic::Models, ["model", "模型"])?;
     let exchange = chosen(session, Topic::Exchanges, ["exchange", "交易所"])?;
     let given = replied(session, "name").map(str::trim);
@@ -396,7 +396,7 @@ fn trader(session: &Session, name: Option<String>) -> Arguments {
 }
 
 /// Returns the names of the configurations that are enabled now.
-fn usable(session: &Session, topic: Topic) -> Vec<String> {
+fn usable(session: &PlannerSession, topic: Topic) -> Vec<String> {
     let all: Vec<Config> = session.seen(topic).unwrap_or_default();
     let usable = all.into_iter().filter(|config| config.enabled);
     usable.map(|config| config.name).collect()
@@ -404,7 +404,7 @@ fn usable(session: &Session, topic: Topic) -> Vec<String> {
 
 /// Returns the configuration that is meant: the one that was named, or the only one.
 fn chosen(
-    session: &Session,
+    session: &PlannerSession,
     topic: Topic,
     [word, in_chinese]: [&str; 2],
 ) -> Result<String, Box<StepDraft>> {
@@ -436,7 +436,7 @@ fn chosen(
     }
 }
 
-fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Arguments {
+fn order(session: &PlannerSession, part: &str, side: Side, said: OrderTerms) -> Arguments {
     let symbols = symbols(session);
     let reply = replied(session, "symbol").and_then(|reply| traded(reply, &symbols));
     let last = || {
@@ -511,7 +511,7 @@ fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Argumen
 
 /// Returns the question for the quantity of an order that names money, with the quantity that the
 /// money comes to now.
-fn by_quantity(session: &Session, symbol: &str, side: Side, value: Amount) -> Arguments {
+fn by_quantity(session: &PlannerSession, symbol: &str, side: Side, value: Amount) -> Arguments {
     let base = symbol.split('-').next().unwrap_or_default();
     let quote = symbol.split('-').nth(1).unwrap_or_default();
     let one = Amount::from_millionths(1_000_000);
@@ -535,7 +535,7 @@ fn by_quantity(session: &Session, symbol: &str, side: Side, value: Amount) -> Ar
 }
 
 /// Returns the whole of what is held, or half of it, if a sale says so.
-fn holding(session: &Session, part: &str, side: Side, symbol: &str) -> Option<Amount> {
+fn holding(session: &PlannerSession, part: &str, side: Side, symbol: &str) -> Option<Amount> {
     let share = intent::share(part).filter(|_| side == Side::Sell)?;
     let free = terms::free(session, symbol.split('-').next()?)?;
     Some(Amount::from_millionths(free.millionths() / share))
@@ -557,7 +557,7 @@ pub(crate) fn traded(text: &str, symbols: &[String]) -> Option<String> {
     meant.next().is_none().then(|| first.clone())
 }
 
-fn removal(session: &Session, name: Option<String>) -> Arguments {
+fn removal(session: &PlannerSession, name: Option<String>) -> Arguments {
     let given = replied(session, "name").map(str::trim).map(str::to_owned);
     let Some(name) = given.or(name) else {
         let en = "Which trader, by its name?";
@@ -566,7 +566,7 @@ fn removal(session: &Session, name: Option<String>) -> Arguments {
     Ok(json!({ "name": name }))
 }
 
-fn cancellation(session: &Session, number: Option<i64>) -> Arguments {
+fn cancellation(session: &PlannerSession, number: Option<i64>) -> Arguments {
     let read = |reply: &str| {
         let alone = reply.trim_matches(|c: char| c.is_whitespace() || "#.。号".contains(c));
         let alone = alone.parse().ok().filter(|number| *number >= 0);
@@ -587,7 +587,7 @@ fn cancellation(session: &Session, number: Option<i64>) -> Arguments {
 }
 
 /// Returns the result of the work, and the requested facts as they are now.
-fn answer(session: &Session) -> String {
+fn answer(session: &PlannerSession) -> String {
     let lang = session.lang();
     let steps = session.work.steps.iter();
     let mut lines: Vec<String> = steps.filter_map(|step| ended(step, lang)).collect();

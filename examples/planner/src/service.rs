@@ -28,14 +28,14 @@ use crate::{
     graph::{Deps, WiringError, graph},
     intent::{self, UserWish},
     rules::{self, read_out},
-    session::{Session, SessionUpdate},
+    session::{PlannerSession, SessionUpdate},
     view,
 };
 
 /// The planner, over a store of threads.
 #[derive(Clone, Debug)]
 pub struct Planner {
-    runner: Runner<Session>,
+    runner: Runner<PlannerSession>,
     users: PersonLayers,
     desk: Exchange,
 }
@@ -71,7 +71,7 @@ pub enum PlannerError {
 /// The run that a message starts: a stream of its events, and a future of its end.
 pub type Stream = (
     fugato::graph::Events,
-    BoxFuture<'static, Result<RunResult<Session>, RunError>>,
+    BoxFuture<'static, Result<RunResult<PlannerSession>, RunError>>,
 );
 
 impl Planner {
@@ -83,7 +83,7 @@ impl Planner {
     /// Creates a planner on a runner that the caller builds.
     pub fn on(
         deps: &Deps,
-        runner: impl FnOnce(Graph<Session>) -> Runner<Session>,
+        runner: impl FnOnce(Graph<PlannerSession>) -> Runner<PlannerSession>,
     ) -> Result<Self, WiringError> {
         let (runner, users) = (runner(graph(deps)?), deps.users().clone());
         let desk = deps.desk().clone();
@@ -95,7 +95,7 @@ impl Planner {
     }
 
     /// Returns the runner, to look back, answer by id, or cancel.
-    pub fn runner(&self) -> &Runner<Session> {
+    pub fn runner(&self) -> &Runner<PlannerSession> {
         &self.runner
     }
 
@@ -142,7 +142,11 @@ impl Planner {
 
     /// Returns what words under a card ask for, as it is now; none if they ask for nothing that can
     /// be looked up.
-    async fn looked_up(&self, session: &Session, text: &str) -> Result<Option<String>, BadInput> {
+    async fn looked_up(
+        &self,
+        session: &PlannerSession,
+        text: &str,
+    ) -> Result<Option<String>, BadInput> {
         let asks = intent::asks_about(text) || is_question(text);
         if !asks || intent::wish(text) != UserWish::Told {
             return Ok(None);
@@ -233,7 +237,7 @@ fn is_new(text: &str) -> bool {
 
 impl PlannerReply {
     /// Returns the reply of a run.
-    pub fn of(ended: &RunResult<Session>) -> Self {
+    pub fn of(ended: &RunResult<PlannerSession>) -> Self {
         let waiting = ended.interrupts().first().cloned();
         let text = match &waiting {
             Some(asked) => question(asked, ended.state().lang()),
@@ -285,13 +289,13 @@ fn still_waits() -> String {
 
 #[async_trait]
 impl ServedAgent for Planner {
-    type State = Session;
+    type State = PlannerSession;
 
     fn name(&self) -> &'static str {
         "planner"
     }
 
-    fn runner(&self) -> &Runner<Session> {
+    fn runner(&self) -> &Runner<PlannerSession> {
         &self.runner
     }
 
@@ -383,7 +387,7 @@ impl ServedAgent for Planner {
         Ok(MessageIntent::Answer(answers.map_err(unfit)?))
     }
 
-    fn title(&self, session: &Session) -> Option<String> {
+    fn title(&self, session: &PlannerSession) -> Option<String> {
         title(&[Message::user(session.title.clone())])
     }
 
@@ -401,7 +405,7 @@ impl ServedAgent for Planner {
         Some(timeline(&said.collect::<Vec<_>>()))
     }
 
-    fn timeline(&self, session: &Session) -> Vec<TimelineItem> {
+    fn timeline(&self, session: &PlannerSession) -> Vec<TimelineItem> {
         let turns = session.history.turns().iter();
         let said = turns.map(|turn| match turn.by {
             Speaker::User => Message::user(&turn.text),

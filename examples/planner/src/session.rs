@@ -33,7 +33,7 @@ use crate::{
 /// loads again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Session {
+pub struct PlannerSession {
     /// The user whose session it is.
     pub user: String,
     /// The number of times that it was renewed.
@@ -134,7 +134,7 @@ pub enum SessionUpdate {
     Renewed,
 }
 
-impl Session {
+impl PlannerSession {
     /// Returns the name of the session: that of its thread, with the number of renewals if there
     /// are any.
     pub fn id(&self, thread: &str) -> String {
@@ -200,7 +200,7 @@ impl Session {
     }
 }
 
-impl State for Session {
+impl State for PlannerSession {
     type Update = SessionUpdate;
 
     /// Version 2: the copy of the person is one part, and the loop that takes over begins like any
@@ -268,7 +268,7 @@ impl State for Session {
     }
 }
 
-impl Embeds<PlanProgress> for Session {
+impl Embeds<PlanProgress> for PlannerSession {
     fn part(&self) -> &PlanProgress {
         &self.work
     }
@@ -278,7 +278,7 @@ impl Embeds<PlanProgress> for Session {
     }
 }
 
-impl Embeds<React> for Session {
+impl Embeds<React> for PlannerSession {
     fn part(&self) -> &React {
         &self.rescue
     }
@@ -288,7 +288,7 @@ impl Embeds<React> for Session {
     }
 }
 
-impl Embeds<PersonCopy> for Session {
+impl Embeds<PersonCopy> for PlannerSession {
     fn part(&self) -> &PersonCopy {
         &self.person
     }
@@ -298,7 +298,7 @@ impl Embeds<PersonCopy> for Session {
     }
 }
 
-impl FactState for Session {
+impl FactState for PlannerSession {
     /// Returns the tools and facts that the goal, the answers, the steps and the present snapshots
     /// are about.
     fn about(&self) -> Vec<String> {
@@ -334,7 +334,7 @@ impl FactState for Session {
     }
 }
 
-impl LayeredMemory for Session {
+impl LayeredMemory for PlannerSession {
     fn history(&self) -> &History {
         &self.history
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     exchange::{Balance, NewOrder, Order, Price, Side, Trader},
     facts::Topic,
-    session::Session,
+    session::PlannerSession,
 };
 
 /// The estimate of a market order, by the offers that were looked up.
@@ -22,7 +22,12 @@ pub struct Estimate {
 }
 
 /// Returns what an order comes to; none if its symbol was not looked up, or nobody offers it.
-pub fn estimate(session: &Session, symbol: &str, side: Side, quantity: Amount) -> Option<Estimate> {
+pub fn estimate(
+    session: &PlannerSession,
+    symbol: &str,
+    side: Side,
+    quantity: Amount,
+) -> Option<Estimate> {
     let prices: Vec<Price> = session.seen(Topic::Prices)?;
     let price = prices.into_iter().find(|price| price.symbol == symbol)?;
     let (mut offered, mut total, mut last) = (Amount::ZERO, Amount::ZERO, None);
@@ -48,7 +53,7 @@ pub fn estimate(session: &Session, symbol: &str, side: Side, quantity: Amount) -
 }
 
 /// Returns the worst price of an order without a price.
-pub fn limit(session: &Session, order: &NewOrder) -> Option<Amount> {
+pub fn limit(session: &PlannerSession, order: &NewOrder) -> Option<Amount> {
     let found = estimate(session, &order.symbol, order.side, order.quantity);
     found.filter(|_| order.price.is_none()).map(|it| it.limit)
 }
@@ -62,7 +67,7 @@ pub fn order(call: &ToolCall) -> Option<NewOrder> {
 }
 
 /// Returns the amount of an asset that can be used.
-pub fn free(session: &Session, asset: &str) -> Option<Amount> {
+pub fn free(session: &PlannerSession, asset: &str) -> Option<Amount> {
     let balances: Vec<Balance> = session.seen(Topic::Balances)?;
     let found = balances.into_iter().find(|it| it.asset == asset);
     Some(found.map_or(Amount::ZERO, |it| it.free))
@@ -70,7 +75,7 @@ pub fn free(session: &Session, asset: &str) -> Option<Amount> {
 
 /// Returns the reason why a call is not possible as things are; none if nothing is known against
 /// it. It is asked before the person is.
-pub fn obstacle(session: &Session, call: &ToolCall, lang: Lang) -> Option<String> {
+pub fn obstacle(session: &PlannerSession, call: &ToolCall, lang: Lang) -> Option<String> {
     match call.name.as_str() {
         "place_order" => against_order(session, &order(call)?, lang),
         "cancel_order" => {
@@ -111,7 +116,7 @@ fn listed(all: &[String], lang: Lang) -> String {
 }
 
 /// Returns the text that something is not traded, with what is.
-pub fn not_traded(session: &Session, what: &str, lang: Lang) -> String {
+pub fn not_traded(session: &PlannerSession, what: &str, lang: Lang) -> String {
     let prices: Vec<Price> = session.seen(Topic::Prices).unwrap_or_default();
     let symbols: Vec<_> = prices.into_iter().map(|it| it.symbol).collect();
     let all = listed(&symbols, lang);
@@ -121,7 +126,7 @@ pub fn not_traded(session: &Session, what: &str, lang: Lang) -> String {
     )
 }
 
-fn against_order(session: &Session, order: &NewOrder, lang: Lang) -> Option<String> {
+fn against_order(session: &PlannerSession, order: &NewOrder, lang: Lang) -> Option<String> {
     let NewOrder {
         symbol,
         side,
@@ -168,7 +173,7 @@ fn against_order(session: &Session, order: &NewOrder, lang: Lang) -> Option<Stri
 /// Returns a sentence on what an order would come to, as far as it is offered, and on what there is
 /// for it.
 pub fn quote(
-    session: &Session,
+    session: &PlannerSession,
     symbol: &str,
     side: Side,
     quantity: Amount,

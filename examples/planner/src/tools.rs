@@ -20,7 +20,7 @@ use crate::{
     exchange::{Exchange, ExchangeError, NewOrder, Order, Side, Trader},
     facts::{self, Topic, looked_up},
     intent,
-    session::{Session, SessionUpdate, referred},
+    session::{PlannerSession, SessionUpdate, referred},
     terms,
 };
 
@@ -57,8 +57,8 @@ struct TraderName {
 }
 
 /// Returns all tools of a desk.
-pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, RegistryError> {
-    let mut registry = Registry::<Session, SessionUpdate>::builder();
+pub fn registry(desk: &Exchange) -> Result<Registry<PlannerSession, SessionUpdate>, RegistryError> {
+    let mut registry = Registry::<PlannerSession, SessionUpdate>::builder();
     for (name, about) in facts::tools() {
         let [en, zh] = about;
         let spec = named(ToolSpec::read(name, en).chinese(zh));
@@ -132,7 +132,7 @@ type ToolAnswer = Result<ToolOutput<SessionUpdate>, ToolFailure>;
 /// The context of a tool's call: the effect's key, and the session.
 struct CallContext {
     key: Option<String>,
-    session: Session,
+    session: PlannerSession,
 }
 
 impl CallContext {
@@ -152,20 +152,23 @@ fn tool<I, F>(
     desk: Exchange,
     spec: ToolSpec,
     act: impl Fn(Exchange, CallContext, I) -> F + Send + Sync,
-) -> impl fugato::Tool<Session, SessionUpdate, Input = I>
+) -> impl fugato::Tool<PlannerSession, SessionUpdate, Input = I>
 where
     I: DeserializeOwned + JsonSchema + Send,
     F: Future<Output = ToolAnswer> + Send + 'static,
 {
-    async_tool_fn(spec, move |cx: ToolContext<'_, Session>, input: I| {
-        let key = cx.key().map(str::to_owned);
-        let called = cx.state().map(|session| CallContext {
-            key,
-            session: session.clone(),
-        });
-        let act = called.map(|called| act(desk.clone(), called, input));
-        async move { act?.await }.boxed()
-    })
+    async_tool_fn(
+        spec,
+        move |cx: ToolContext<'_, PlannerSession>, input: I| {
+            let key = cx.key().map(str::to_owned);
+            let called = cx.state().map(|session| CallContext {
+                key,
+                session: session.clone(),
+            });
+            let act = called.map(|called| act(desk.clone(), called, input));
+            async move { act?.await }.boxed()
+        },
+    )
 }
 
 async fn create_trader(desk: Exchange, called: CallContext, new: Trader) -> ToolAnswer {
@@ -233,24 +236,25 @@ fn failure(error: ExchangeError) -> ToolFailure {
 
 /// Returns the tools behind their gate: a person agrees to each write, and a write of this request
 /// is not repeated by the loop that takes over.
-pub fn toolbox(desk: &Exchange) -> Result<Toolbox<Session>, RegistryError> {
-    let shown = |session: &Session, call: &ToolCall| {
+pub fn toolbox(desk: &Exchange) -> Result<Toolbox<PlannerSession>, RegistryError> {
+    let shown = |session: &PlannerSession, call: &ToolCall| {
         cancelled(session, call).unwrap_or_else(|| shown(session, call))
     };
-    let request = |session: &Session| session.message.number.to_string();
+    let request = |session: &PlannerSession| session.message.number.to_string();
     let deeds = WriteLedger::new(registry(desk)?, request)
         .earlier(|session| &session.done)
         .shown(shown)
         .alike(plainly);
     let toolbox = deeds.clone().toolbox();
     // What is not possible is refused before anybody is asked to agree to it.
-    let gate = move |call: &GatedCall<'_>, session: &Session| match deeds.judge(call, session) {
-        Verdict::NeedConfirm(card) => {
-            let obstacle = terms::obstacle(session, call.call, session.lang());
-            obstacle.map_or(Verdict::NeedConfirm(card), Verdict::Block)
-        }
-        other => other,
-    };
+    let gate =
+        move |call: &GatedCall<'_>, session: &PlannerSession| match deeds.judge(call, session) {
+            Verdict::NeedConfirm(card) => {
+                let obstacle = terms::obstacle(session, call.call, session.lang());
+                obstacle.map_or(Verdict::NeedConfirm(card), Verdict::Block)
+            }
+            other => other,
+        };
     Ok(toolbox.gates(GateChain::new().with(gate)).live_reads())
 }
 
@@ -266,7 +270,7 @@ fn plainly(arguments: &mut Value) {
 }
 
 /// Returns a description of the order that is to be cancelled, if the open orders were looked up.
-fn cancelled(session: &Session, call: &ToolCall) -> Option<String> {
+fn cancelled(session: &PlannerSession, call: &ToolCall) -> Option<String> {
     let number = call.arguments.get("order").and_then(Value::as_i64);
     let number = number.filter(|_| call.name == "cancel_order")?;
     let open: Vec<Order> = session.seen(Topic::Orders)?;
@@ -290,7 +294,7 @@ const NAMES: [(&str, &str, &str); 9] = [
 
 /// Returns everything that the person agrees to: the arguments, for an order without a price what
 /// it comes to and the worst price that it takes, and what the person told about such orders.
-fn shown(session: &Session, call: &ToolCall) -> String {
+fn shown(session: &PlannerSession, call: &ToolCall) -> String {
     let lang = session.lang();
     let argument = |(name, value): (&String, &Value)| {
         let known = NAMES.iter().find(|(known, ..)| known == name);
@@ -314,7 +318,7 @@ fn shown(session: &Session, call: &ToolCall) -> String {
 }
 
 /// Returns an order in a sentence: what is bought or sold, and at which price.
-fn terms_of(session: &Session, order: &NewOrder, lang: Lang) -> String {
+fn terms_of(session: &PlannerSession, order: &NewOrder, lang: Lang) -> String {
     let NewOrder {
         symbol,
         side,
@@ -348,7 +352,7 @@ fn terms_of(session: &Session, order: &NewOrder, lang: Lang) -> String {
 }
 
 /// Returns what the person asked to be kept about the asset of an order.
-fn told_before(session: &Session, order: &NewOrder, lang: Lang) -> Vec<String> {
+fn told_before(session: &PlannerSession, order: &NewOrder, lang: Lang) -> Vec<String> {
     let base = order.symbol.split('-').next().unwrap_or_default();
     let person = &session.person;
     let wishes = person.preferences.iter().map(|(_, wish)| wish);

@@ -2,10 +2,10 @@
 use fugato::{cli::Lang, words::keywords};
 use serde_json::{Value, json};
 
-use crate::{facts, session::Session, tools};
+use crate::{facts, session::PlannerSession, tools};
 
 /// Returns the progress of a session's work as a document, under the names that other programs use.
-pub fn execution_state(session: &Session, thread: &str) -> Value {
+pub fn execution_state(session: &PlannerSession, thread: &str) -> Value {
     let mut document = session.work.document();
     let references = &session.work.execution.references;
     let kinds = facts::all()
@@ -26,7 +26,7 @@ pub fn execution_state(session: &Session, thread: &str) -> Value {
 }
 
 /// Returns the same for people, in a few lines.
-pub fn status(session: &Session, thread: &str, lang: Lang) -> String {
+pub fn status(session: &PlannerSession, thread: &str, lang: Lang) -> String {
     let execution = &session.work.execution;
     let word = |value: Value| {
         let word = value.as_str().unwrap_or_default().to_owned();
@@ -103,12 +103,12 @@ const WORDS: [(&str, &str); 12] = [
 ];
 
 /// Returns everything that is kept of the person.
-pub fn kept(session: &Session, lang: Lang) -> String {
+pub fn kept(session: &PlannerSession, lang: Lang) -> String {
     kept_about(session, "", lang)
 }
 
 /// Returns what is kept of the person about something: all of it if that is empty.
-pub fn kept_about(session: &Session, about: &str, lang: Lang) -> String {
+pub fn kept_about(session: &PlannerSession, about: &str, lang: Lang) -> String {
     let wishes = session.person.preferences.iter();
     let wishes = wishes.map(|(name, wish)| format!("{name}: {wish}"));
     let facts = session.person.task.facts.iter().cloned();
@@ -135,7 +135,7 @@ pub fn kept_about(session: &Session, about: &str, lang: Lang) -> String {
 }
 
 /// Returns that nothing is kept about something, and what is.
-pub(crate) fn nothing_kept(session: &Session, about: &str, lang: Lang) -> String {
+pub(crate) fn nothing_kept(session: &PlannerSession, about: &str, lang: Lang) -> String {
     let all = kept(session, lang);
     lang.pick(
         format!("Nothing is kept about “{about}”. {all}"),

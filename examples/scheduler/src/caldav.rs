@@ -33,7 +33,7 @@ use event::{Event, events, id_of, is_ours, place, shown, uid};
 
 use crate::{
     calendar::{Lang, Sections},
-    remote::{RemoteCalendar, RemoteChange, SyncReport},
+    remote::{CalendarSyncReport, RemoteCalendar, RemoteChange},
     results::ResultFiles,
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
     store::{Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, WriteResult},
@@ -138,7 +138,7 @@ impl CalDav {
     }
 
     /// Compares both sides, and carries out what each lacks.
-    async fn compared(&self) -> Result<SyncReport, BoxError> {
+    async fn compared(&self) -> Result<CalendarSyncReport, BoxError> {
         let _alone = self.alone.lock().await;
         let mut base = self.base().await?;
         let token = self.collection.token().await?;
@@ -152,7 +152,7 @@ impl CalDav {
             && ours.len() == base.events.len()
             && ours.values().all(is_same)
         {
-            return Ok(SyncReport::default());
+            return Ok(CalendarSyncReport::default());
         }
         let (mut there, mut others) = (BTreeMap::new(), BTreeMap::new());
         for resource in self.collection.all().await? {
@@ -165,7 +165,7 @@ impl CalDav {
                 }
             }
         }
-        let mut report = SyncReport::default();
+        let mut report = CalendarSyncReport::default();
         self.busy(&others, &mut base, &mut report).await?;
         let mut sync = Sync {
             remote: self,
@@ -188,7 +188,7 @@ impl CalDav {
         &self,
         others: &BTreeMap<String, String>,
         base: &mut Base,
-        report: &mut SyncReport,
+        report: &mut CalendarSyncReport,
     ) -> Result<(), BoxError> {
         let mut courses = EMPTY.to_owned();
         for text in others.values() {
@@ -274,7 +274,7 @@ impl CalDav {
 
 #[async_trait]
 impl RemoteCalendar for CalDav {
-    async fn sync(&self) -> SyncReport {
+    async fn sync(&self) -> CalendarSyncReport {
         let report = async {
             let compared = self.compared().await;
             let late = compared.as_ref().err().map(|error| self.words(error));
@@ -282,7 +282,7 @@ impl RemoteCalendar for CalDav {
             compared.unwrap_or_else(|error| {
                 tracing::warn!(%error, "calendar server");
                 let why = late.unwrap_or_default();
-                SyncReport {
+                CalendarSyncReport {
                     remarks: vec![say!(
                         "Your calendar could not be read: {why}. I go by what I read last.",
                         "没能读取你的日历：{why}。以下以上次读到的为准。"
@@ -310,7 +310,7 @@ impl RemoteCalendar for CalDav {
 struct Sync<'a> {
     remote: &'a CalDav,
     schedule: ScheduleState,
-    report: SyncReport,
+    report: CalendarSyncReport,
     wrote: bool,
 }
 

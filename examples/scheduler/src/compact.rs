@@ -11,7 +11,7 @@ use fugato::{
 
 use crate::{
     agent::{AgentState, Part, Update},
-    llm_config::{LlmConfig, Stage},
+    llm_config::{LlmConfig, ModelStage},
     prompts::{TOKENS, wording, working_area},
 };
 
@@ -39,9 +39,9 @@ pub(crate) async fn compact(cx: &Context<AgentState>, mind: &LlmConfig) -> Compa
     let Some(model) = mind.model.as_ref().filter(|_| answers) else {
         return room;
     };
-    let chosen = mind.chosen(agent, Stage::Compact).cloned();
+    let chosen = mind.chosen(agent, ModelStage::Compact).cloned();
     let compact = Compact::new(model.clone())
-        .profile(mind.stages.of(Stage::Compact))
+        .profile(mind.stages.of(ModelStage::Compact))
         .named(chosen);
     for part in [Part::Conversation, Part::Work] {
         if !agent.compacted.is_open(part) || shown(agent, part) <= TOKENS / 2 {

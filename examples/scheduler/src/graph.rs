@@ -9,7 +9,8 @@ use crate::{
     agent::{AgentState, Card, CardReply, Phase, Update},
     deps::Deps,
     nodes::{
-        Act, Chat, Decide, Deliver, Execute, PersistNode, PlanNode, QuickTask, RoughBuild, confirm,
+        Act, Chat, Decide, Deliver, Execute, PersistNode, PlanNode, QuickTask, RoughBuildNode,
+        confirm,
     },
 };
 
@@ -23,7 +24,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
             let is_yes = |text: &str| Phrases::default().consent(text) == Some(true);
             Update::Replied(reply.clear(is_yes))
         })
-        .node("rough_build", RoughBuild(deps.clone()))
+        .node("rough_build", RoughBuildNode(deps.clone()))
         .node("execute", recorded(Execute(deps.clone())))
         .node("decide", recorded(Decide(deps.clone())))
         .node("act", Act(deps.clone()))

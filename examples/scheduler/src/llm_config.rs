@@ -47,7 +47,7 @@ pub struct LlmConfig {
 /// A model call of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum ModelStage {
     /// Classifying a request.
     Chat,
     /// Answering a question that takes thought.
@@ -66,7 +66,7 @@ pub enum Stage {
     Title,
 }
 
-impl Stage {
+impl ModelStage {
     /// Returns its name, as settings and the metadata of a model call have it.
     pub fn name(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ pub struct ModelChoice {
     pub all: Option<String>,
     /// The models of single stages.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub stages: BTreeMap<Stage, String>,
+    pub stages: BTreeMap<ModelStage, String>,
 }
 
 impl ModelChoice {
@@ -101,7 +101,7 @@ impl ModelChoice {
     }
 
     /// Returns the name of the model of a stage; none for the default one.
-    pub fn of(&self, stage: Stage) -> Option<&String> {
+    pub fn of(&self, stage: ModelStage) -> Option<&String> {
         self.stages.get(&stage).or(self.all.as_ref())
     }
 
@@ -127,46 +127,46 @@ pub struct UnknownModelError {
     allowed: String,
 }
 
-/// The profile of the model call of each stage. Without one of [`Stage::DeepPlan`], a plan is made in
+/// The profile of the model call of each stage. Without one of [`ModelStage::DeepPlan`], a plan is made in
 /// one call always.
 #[derive(Debug, Clone)]
-pub struct Stages(BTreeMap<Stage, Profile>);
+pub struct Stages(BTreeMap<ModelStage, Profile>);
 
 impl Stages {
     /// Returns the profile of a stage; that of planning where there is no second plan.
-    pub fn of(&self, stage: Stage) -> Profile {
-        let profile = self.0.get(&stage).or(self.0.get(&Stage::Plan));
+    pub fn of(&self, stage: ModelStage) -> Profile {
+        let profile = self.0.get(&stage).or(self.0.get(&ModelStage::Plan));
         profile.copied().unwrap_or_default()
     }
 
     /// Returns the profile of a stage to change it.
-    pub fn of_mut(&mut self, stage: Stage) -> &mut Profile {
+    pub fn of_mut(&mut self, stage: ModelStage) -> &mut Profile {
         let usual = || Self::default().of(stage);
         self.0.entry(stage).or_insert_with(usual)
     }
 
     /// Returns true if a complex request is planned a second time.
     pub fn has_deep_plan(&self) -> bool {
-        self.0.contains_key(&Stage::DeepPlan)
+        self.0.contains_key(&ModelStage::DeepPlan)
     }
 
     /// Lets every plan be made in one call.
     pub fn drop_deep_plan(&mut self) {
-        self.0.remove(&Stage::DeepPlan);
+        self.0.remove(&ModelStage::DeepPlan);
     }
 }
 
 impl Default for Stages {
     fn default() -> Self {
         let stages = [
-            (Stage::Chat, 0.7, 800, Thinking::Off),
-            (Stage::DeepAnswer, 0.5, 2000, Thinking::On),
-            (Stage::Plan, 0.2, 1600, Thinking::Off),
-            (Stage::DeepPlan, 0.2, 3200, Thinking::On),
-            (Stage::Execute, 0.3, 1200, Thinking::On),
-            (Stage::Compact, 0.2, 4000, Thinking::Off),
-            (Stage::Deliver, 0.5, 800, Thinking::Off),
-            (Stage::Title, 0.2, 60, Thinking::Off),
+            (ModelStage::Chat, 0.7, 800, Thinking::Off),
+            (ModelStage::DeepAnswer, 0.5, 2000, Thinking::On),
+            (ModelStage::Plan, 0.2, 1600, Thinking::Off),
+            (ModelStage::DeepPlan, 0.2, 3200, Thinking::On),
+            (ModelStage::Execute, 0.3, 1200, Thinking::On),
+            (ModelStage::Compact, 0.2, 4000, Thinking::Off),
+            (ModelStage::Deliver, 0.5, 800, Thinking::Off),
+            (ModelStage::Title, 0.2, 60, Thinking::Off),
         ];
         let stages = stages.map(|(stage, temperature, max_tokens, thinking)| {
             let profile = Profile {
@@ -239,7 +239,7 @@ impl LlmConfig {
     pub(crate) fn request(
         &self,
         agent: &AgentState,
-        stage: Stage,
+        stage: ModelStage,
         messages: impl IntoIterator<Item = Message>,
     ) -> ChatRequest {
         let request = ChatRequest::new(messages).metadata("stage", stage.name());
@@ -256,7 +256,11 @@ impl LlmConfig {
     }
 
     /// Returns the name of the model of a stage; none for the default one.
-    pub(crate) fn chosen<'a>(&'a self, agent: &'a AgentState, stage: Stage) -> Option<&'a String> {
+    pub(crate) fn chosen<'a>(
+        &'a self,
+        agent: &'a AgentState,
+        stage: ModelStage,
+    ) -> Option<&'a String> {
         let chosen = agent.run.models.of(stage).or(self.choice.of(stage));
         chosen.filter(|name| self.models.contains(name))
     }

@@ -32,7 +32,7 @@ pub use keep::PersistNode;
 pub use plan::PlanNode;
 pub use quick_task::QuickTask;
 pub(crate) use quick_task::reply as errand_reply;
-pub use rough_build::RoughBuild;
+pub use rough_build::RoughBuildNode;
 
 use crate::{
     agent::{AgentState, Update},

@@ -9,7 +9,7 @@ use fugato::{
 use crate::{
     agent::{AgentState, Update},
     calendar::Lang,
-    llm_config::{LlmConfig, Stage},
+    llm_config::{LlmConfig, ModelStage},
     prompts,
     prose::{check, is_echo},
     report::Receipts,
@@ -63,7 +63,7 @@ async fn answer(mind: &LlmConfig, text: &str, lang: Lang) -> Option<String> {
         lang,
         ..AgentState::default()
     };
-    let request = mind.request(&agent, Stage::Chat, prompts::plain(text, lang));
+    let request = mind.request(&agent, ModelStage::Chat, prompts::plain(text, lang));
     let answer = model.complete(request).await;
     let answer = answer.inspect_err(|why| tracing::warn!(%why, "no plain talk"));
     let words = answer.ok()?.message.content.trim().to_owned();
@@ -81,7 +81,7 @@ pub(crate) fn title_update(
     if agent.title.is_some() || agent.run.fell_back.is_some() || agent.run.by_hand {
         return None;
     }
-    let request = mind.request(agent, Stage::Title, prompts::title(agent)?);
+    let request = mind.request(agent, ModelStage::Title, prompts::title(agent)?);
     let lang = agent.lang;
     Some(async move {
         let answer = model.complete(request).await;

@@ -8,7 +8,7 @@ use crate::{contract::Call, schedule::Slot};
 #[async_trait]
 pub trait RemoteCalendar: Send + Sync {
     /// Reads what changed there, and writes what was kept here. A failure is a remark.
-    async fn sync(&self) -> SyncReport;
+    async fn sync(&self) -> CalendarSyncReport;
 
     /// Returns the reason why what was kept is not written there yet, in words.
     fn late(&self) -> Option<String>;
@@ -18,7 +18,7 @@ const _: Option<&dyn RemoteCalendar> = None;
 
 /// The result of reading and writing a calendar elsewhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SyncReport {
+pub struct CalendarSyncReport {
     /// The text for the person.
     pub remarks: Vec<String>,
     /// The changes there of items that were kept here; nothing of it is taken over or overwritten

@@ -32,7 +32,7 @@ pub enum RouteTo {
 /// The classification of a request, before its literal words overrule it.
 #[derive(smart_default::SmartDefault, Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the attributes of a route")]
-pub struct Route {
+pub struct RequestRoute {
     /// The destination.
     pub to: RouteTo,
     /// True if pending items are placed by rule first.
@@ -47,7 +47,7 @@ pub struct Route {
     pub thinking: bool,
 }
 
-impl From<&Intent> for Route {
+impl From<&Intent> for RequestRoute {
     fn from(intent: &Intent) -> Self {
         let to = match intent.intent {
             IntentKind::Chat => RouteTo::DirectReply,
@@ -60,7 +60,7 @@ impl From<&Intent> for Route {
     }
 }
 
-impl From<&TagFound> for Route {
+impl From<&TagFound> for RequestRoute {
     /// Reads a route; a tag without a known route leads to a plan.
     fn from(tag: &TagFound) -> Self {
         let word = tag.attributes.get("to").map(String::as_str);

@@ -8,7 +8,7 @@ use crate::{
     contract::{Abort, ActionKind, Call, Complexity, ExecutorDecision, PlanAction, PlanDecision},
     keywords::{KeywordHits, said},
     report::Receipts,
-    route::{Route, RouteTo},
+    route::{RequestRoute, RouteTo},
     tools::EDIT_TASK_CLASS,
 };
 use fugato::state::{PlanStep, say};
@@ -39,7 +39,7 @@ fn not_understood_words(agent: &AgentState) -> &'static str {
 }
 
 /// Returns the route of a request. Its literal words overrule the classification.
-pub fn route(agent: &AgentState, understood: impl Into<Route>, text: &str) -> RouteDecision {
+pub fn route(agent: &AgentState, understood: impl Into<RequestRoute>, text: &str) -> RouteDecision {
     let route = understood.into();
     let said = said(text);
     let pending = pending_items(agent);

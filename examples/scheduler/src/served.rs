@@ -16,10 +16,10 @@ use crate::{
     calendar::{Lang, Sections},
     contract::Call,
     draft::{Draft, answer_about},
-    llm_config::{ModelChoice, Stage},
+    llm_config::{ModelChoice, ModelStage},
     plain::{plain_talk, title_update},
     recall::{NoteSearch, Notes, remembered},
-    remote::{RemoteCalendar, SyncReport, takes_over},
+    remote::{CalendarSyncReport, RemoteCalendar, takes_over},
     service::Service,
     store::ScheduleStore,
 };
@@ -123,7 +123,7 @@ struct Extra {
     lang: Option<Lang>,
     change: Option<Call>,
     max_rounds: Option<u64>,
-    models: BTreeMap<Stage, String>,
+    models: BTreeMap<ModelStage, String>,
 }
 
 /// The thinking of the model: yes, no, or as the route decides.
@@ -172,7 +172,7 @@ impl fugato::axum::ServedAgent for ServedScheduler {
         )?;
         let report = match &self.remote {
             Some(remote) => remote.sync().await,
-            None => SyncReport::default(),
+            None => CalendarSyncReport::default(),
         };
         let classes = self.classes(extra.task_class_ids).await?;
         let memory = remembered(&*self.memory, &said.text).await;

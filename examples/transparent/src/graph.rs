@@ -9,8 +9,8 @@ use crate::{
     agent::{AgentState, TurnPhase, Update},
     deps::Deps,
     nodes::{
-        Act, Answer, BeginNode, KeepNode, PlanNode, Quote, Repair, Retrieve, TellNode, Think,
-        Understand,
+        Act, AnswerNode, BeginNode, KeepNode, PlanNode, Quote, RepairNode, Retrieve, TellNode,
+        Think, Understand,
     },
     rules,
 };
@@ -40,8 +40,8 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
         .node(think, recorded(Think(deps.clone())))
         .node(retrieve, Retrieve(deps.clone()))
         .node(act, Act(deps.clone()))
-        .node(repair, recorded(Repair(deps.clone())))
-        .node(answer, recorded(Answer(deps.clone())))
+        .node(repair, recorded(RepairNode(deps.clone())))
+        .node(answer, recorded(AnswerNode(deps.clone())))
         .node("keep", KeepNode(deps.clone()))
         .node("tell", TellNode)
         .branch("begin", ["remember", "tell"], |agent: &AgentState| {

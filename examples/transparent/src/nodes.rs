@@ -21,16 +21,16 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use act::Act;
-pub use answer::Answer;
+pub use answer::AnswerNode;
 pub use begin::BeginNode;
 pub use intent::Understand;
 pub use keep::KeepNode;
 pub use plan::PlanNode;
 pub use quote::Quote;
-pub use repair::{Repair, Revision};
+pub use repair::{RepairNode, Revision};
 pub use retrieve::Retrieve;
 pub use tell::TellNode;
-pub use think::{NextStep, Think, ThinkDecision};
+pub use think::{NextAction, Think, ThinkDecision};
 
 use crate::{
     agent::{AgentState, Update},

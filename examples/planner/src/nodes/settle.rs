@@ -13,7 +13,7 @@ use fugato::{
 use crate::{
     answer,
     rules::{self, PlannerRules},
-    session::{Course, Session, SessionUpdate},
+    session::{Course, PlannerSession, SessionUpdate},
     tools,
 };
 
@@ -21,8 +21,8 @@ use crate::{
 pub(crate) struct FinishNode(pub(crate) Preflight);
 
 #[async_trait]
-impl Node<Session> for FinishNode {
-    async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
+impl Node<PlannerSession> for FinishNode {
+    async fn run(&self, cx: Context<PlannerSession>) -> Result<Outcome<SessionUpdate>, BoxError> {
         let mut session = cx.state().clone();
         let (mut updates, mut notes) = (vec![], vec![]);
         // The loop took some time, and the reply reads out what exists, so that the facts are
@@ -55,7 +55,7 @@ struct ReplyParts {
     rest: String,
 }
 
-fn said(session: &Session) -> ReplyParts {
+fn said(session: &PlannerSession) -> ReplyParts {
     let now = |rest: String| ReplyParts {
         shown: String::new(),
         rest,
@@ -80,12 +80,12 @@ fn said(session: &Session) -> ReplyParts {
 }
 
 /// Returns true if the loop has taken over and has ended.
-fn is_rescued(session: &Session) -> bool {
+fn is_rescued(session: &PlannerSession) -> bool {
     !session.rescue.run.final_reply.is_empty()
 }
 
 /// Returns the facts looked up after the loop ended, if the person asked for exactly those.
-fn known(session: &Session) -> Option<String> {
+fn known(session: &PlannerSession) -> Option<String> {
     let step = WorkStep::new("answer", StepDraft::of(StepKind::Respond, ""));
     let knows = PlannerRules.knows(session, &step);
     knows.then(|| PlannerRules.say(session, &step)).flatten()
@@ -97,7 +97,7 @@ fn joined(first: &str, second: &str) -> String {
 }
 
 /// Returns the reason for which there is no answer, as a text with advice for the person.
-fn unfinished(session: &Session) -> String {
+fn unfinished(session: &PlannerSession) -> String {
     let work = &session.work;
     let why = work.planner_failure.as_ref();
     let why = why.unwrap_or(&work.execution.error);
@@ -110,7 +110,7 @@ fn unfinished(session: &Session) -> String {
 }
 
 /// Returns the reply after the loop: what was and was not done, followed by the loop's own words.
-fn rescued(session: &Session) -> String {
+fn rescued(session: &PlannerSession) -> String {
     let (run, said) = (&session.rescue.run, &session.message.text);
     let report = report(session);
     let stopped = run.stop_reason.is_some();
@@ -131,7 +131,7 @@ fn rescued(session: &Session) -> String {
 
 /// Returns the report of the writes of the plan and the loop: those that were done, and those that
 /// were intended and not done.
-fn report(session: &Session) -> RunReport {
+fn report(session: &PlannerSession) -> RunReport {
     let written = session.written();
     let title = |tool: &str| tools::title(tool, session.lang());
     let steps = session.work.steps.iter();

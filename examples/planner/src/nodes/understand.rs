@@ -16,7 +16,7 @@ use fugato::{
 
 use crate::{
     command, correction, facts, intent,
-    session::{Course, Session, SessionUpdate, kept},
+    session::{Course, PlannerSession, SessionUpdate, kept},
     view,
 };
 
@@ -28,8 +28,8 @@ pub(crate) struct Understand;
 const IDLE: Millis = 24 * 60 * 60 * 1000;
 
 #[async_trait]
-impl Node<Session> for Understand {
-    async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
+impl Node<PlannerSession> for Understand {
+    async fn run(&self, cx: Context<PlannerSession>) -> Result<Outcome<SessionUpdate>, BoxError> {
         let at = cx.now();
         let thread = cx.thread().to_string();
         let (course, updates) = understood(cx.state(), &thread, at);
@@ -52,7 +52,7 @@ impl Node<Session> for Understand {
 
 /// Returns the text that a wish which waited for an answer is left for another one; none if none
 /// waited, or the message is about the same wish.
-fn left(session: &Session, course: Course) -> Option<String> {
+fn left(session: &PlannerSession, course: Course) -> Option<String> {
     let text = correction::wanted(session, &session.message.text);
     let text = text.trim();
     let is_other = course == Course::Work && correction::corrected(session, text).is_none();
@@ -78,7 +78,7 @@ fn left(session: &Session, course: Course) -> Option<String> {
     ))
 }
 
-fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<SessionUpdate>) {
+fn understood(session: &PlannerSession, thread: &str, at: Millis) -> (Course, Vec<SessionUpdate>) {
     let text = correction::wanted(session, &session.message.text);
     let text = text.trim();
     let lang = Lang::of(text);
@@ -182,7 +182,7 @@ fn says_more(note: &str, message: &str) -> bool {
 
 /// Returns the changes that forget what a person asks to be forgotten, and the reply.
 fn forgotten(
-    session: &Session,
+    session: &PlannerSession,
     message: &str,
     lang: Lang,
     at: Millis,

@@ -30,14 +30,14 @@ mod tests {
     use fugato::state::State as _;
 
     use super::*;
-    use crate::session::Session;
+    use crate::session::PlannerSession;
 
     #[test]
     fn a_session_of_version_1_goes_on() {
         let task = json!({ "goal": "", "flow": "", "open_loops": [], "facts": ["is new"],
             "decision": null, "updated": 1 });
         let learnt = json!({ "task": { "learnt": { "fact": "trades by day", "at": 2 } } });
-        let mut session = Session::default();
+        let mut session = PlannerSession::default();
         for old in [
             json!({ "said": { "user": "ada", "text": "buy" } }),
             json!({ "recalled": { "task": task, "preferences": {} } }),
@@ -47,7 +47,7 @@ mod tests {
             json!("cleared"),
             json!({ "rescue_began": { "told": "sell" } }),
         ] {
-            let read = Session::migrate_update(1, old.clone());
+            let read = PlannerSession::migrate_update(1, old.clone());
             let read = read.unwrap_or_else(|error| panic!("{old}: {:?}", error.source));
             for update in read {
                 session.apply(update);
@@ -58,7 +58,7 @@ mod tests {
         let begun = session.rescue.conversation.history.iter();
         let begun: Vec<_> = begun.map(|message| message.content.as_str()).collect();
         assert_eq!(begun, ["sell"]);
-        let wrong = Session::migrate_update(1, json!({ "dances": 1 }));
+        let wrong = PlannerSession::migrate_update(1, json!({ "dances": 1 }));
         assert!(wrong.is_err());
     }
 }

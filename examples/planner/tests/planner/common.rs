@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 pub(crate) type TestResult = Result<(), BoxError>;
 
 /// A conversation of `ada` with the planner, in her session `one`.
-pub(crate) type Talk = Session<session::Session>;
+pub(crate) type Talk = Session<session::PlannerSession>;
 
 /// The world outside of the planner, which outlives it.
 #[derive(Clone)]
@@ -102,7 +102,7 @@ impl World {
         let open = move |log| {
             let planner = Planner::new(&deps, log).expect("the wiring is checked");
             let runner = planner.runner().clone();
-            let handler: WordHandler<session::Session> = Arc::new(move |thread, words| {
+            let handler: WordHandler<session::PlannerSession> = Arc::new(move |thread, words| {
                 let planner = planner.clone();
                 async move { handle(&planner, &thread, words).await }.boxed()
             });
@@ -119,7 +119,7 @@ pub(crate) async fn handle(
     planner: &Planner,
     thread: &ThreadId,
     words: String,
-) -> Result<WordOutcome<session::Session>, BoxError> {
+) -> Result<WordOutcome<session::PlannerSession>, BoxError> {
     let user = thread.as_str().split('.').next().unwrap_or_default();
     let open = planner.runner().interrupts(thread).await?;
     let card = open.iter().find(|asked| asked.question.digest.is_some());
@@ -137,7 +137,7 @@ pub(crate) async fn handle(
 
 /// Returns the reply of a turn: an answer or a question. The codes of cards, which differ from run
 /// to run, are left out.
-pub(crate) fn reply(turn: &Turn<session::Session>) -> String {
+pub(crate) fn reply(turn: &Turn<session::PlannerSession>) -> String {
     if let TurnEnd::Told(text) = &turn.end {
         return text.clone();
     }

@@ -11,7 +11,7 @@ use fugato_testkit::{
 use planner::{
     exchange::Exchange,
     graph::{Deps, PlanningMode, graph},
-    session::{Session, SessionUpdate},
+    session::{PlannerSession, SessionUpdate},
 };
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ fn answer(asked: &Interrupt) -> Option<Value> {
 }
 
 /// Returns a session without its times and snapshots.
-fn view(session: &Session) -> Value {
+fn view(session: &PlannerSession) -> Value {
     let steps = session
         .work
         .steps
@@ -87,7 +87,7 @@ fn view(session: &Session) -> Value {
 }
 
 /// The reference scenario: a fact, a trader that is asked about, an order, and a question.
-fn simulation(outsides: &Outsides, manner: PlanningMode) -> CrashSim<Session> {
+fn simulation(outsides: &Outsides, manner: PlanningMode) -> CrashSim<PlannerSession> {
     let outsides = outsides.clone();
     CrashSim::new(move |world| {
         let Outside { desk, docs } = outsides.of(world)?;

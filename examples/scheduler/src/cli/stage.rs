@@ -1,6 +1,6 @@
 //! The settings of the stages of a model, from the command line.
 use fugato::{llm::Thinking, state::say};
-use scheduler::llm_config::{ModelChoice, Stage, Stages};
+use scheduler::llm_config::{ModelChoice, ModelStage, Stages};
 use serde::{
     Deserialize as _,
     de::{
@@ -12,7 +12,7 @@ use serde::{
 /// A setting of one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StageSetting {
-    stage: Stage,
+    stage: ModelStage,
     setting: Setting,
 }
 
@@ -45,9 +45,9 @@ fn read(text: &str) -> Option<StageSetting> {
     let (place, value) = text.split_once('=')?;
     let (stage, key) = place.split_once('.').unwrap_or((place, ""));
     let stage: StrDeserializer<'_, value::Error> = stage.into_deserializer();
-    let stage = Stage::deserialize(stage).ok()?;
+    let stage = ModelStage::deserialize(stage).ok()?;
     let setting = match (key, value) {
-        ("", "off") if stage == Stage::DeepPlan => Setting::Off,
+        ("", "off") if stage == ModelStage::DeepPlan => Setting::Off,
         ("temperature", number) => {
             let number = number.parse().ok()?;
             (0.0..=2.0)
@@ -110,11 +110,11 @@ mod tests {
             "deliver.max_tokens=100",
         ]));
         assert!(!set.has_deep_plan());
-        assert_eq!(set.of(Stage::Plan).temperature, Some(0.7));
-        assert_eq!(set.of(Stage::Execute).thinking, Some(Thinking::Off));
-        assert_eq!(set.of(Stage::Deliver).max_tokens, Some(100));
+        assert_eq!(set.of(ModelStage::Plan).temperature, Some(0.7));
+        assert_eq!(set.of(ModelStage::Execute).thinking, Some(Thinking::Off));
+        assert_eq!(set.of(ModelStage::Deliver).max_tokens, Some(100));
         let again = stages(&read(&["deep_plan=off", "deep_plan.max_tokens=9"]));
-        assert_eq!(again.of(Stage::DeepPlan).max_tokens, Some(9));
+        assert_eq!(again.of(ModelStage::DeepPlan).max_tokens, Some(9));
         for wrong in [
             "",
             "plan",

@@ -18,9 +18,9 @@ use crate::{
     contract::{self, Intent, IntentKind},
     deps::Deps,
     failure::Replacement,
-    llm_config::{OnFailure, Stage, ask, ask_unseen, show, stand_in, status, thought},
+    llm_config::{ModelStage, OnFailure, ask, ask_unseen, show, stand_in, status, thought},
     prompts,
-    route::{Route, RouteSet, RouteTo},
+    route::{RequestRoute, RouteSet, RouteTo},
     rules,
     understand::is_for_code,
 };
@@ -113,7 +113,7 @@ impl Node<AgentState> for Chat {
 /// The classification of a request.
 struct ClassifiedRequest {
     /// The route.
-    route: Route,
+    route: RequestRoute,
     /// The reply, if it is only talk.
     reply: String,
     /// The answer of the model.
@@ -124,11 +124,11 @@ impl ClassifiedRequest {
     fn of(intent: &Intent, spoken: TaggedAnswer) -> Self {
         Self {
             reply: intent.reply.clone(),
-            ..Self::to(Route::from(intent), spoken)
+            ..Self::to(RequestRoute::from(intent), spoken)
         }
     }
 
-    fn to(route: Route, spoken: TaggedAnswer) -> Self {
+    fn to(route: RequestRoute, spoken: TaggedAnswer) -> Self {
         let reply = String::new();
         Self {
             route,
@@ -160,7 +160,7 @@ impl Chat {
     ) -> Result<TaggedAnswer, ModelError> {
         let tag = Tag::fresh("decision");
         let messages = prompts::chat(cx.state(), &tag);
-        let request = self.0.mind.request(cx.state(), Stage::Chat, messages);
+        let request = self.0.mind.request(cx.state(), ModelStage::Chat, messages);
         ask(cx, model, request, tag, &|decision| {
             contract::intent().read(decision).is_ok()
         })
@@ -177,13 +177,13 @@ impl Chat {
         let (agent, mind) = (cx.state(), &self.0.mind);
         let tag = Tag::fresh("route").bodiless();
         let messages = prompts::route(agent, &tag);
-        let wish = mind.request(agent, Stage::Chat, messages);
+        let wish = mind.request(agent, ModelStage::Chat, messages);
         let spoken = match ask(cx, model, wish, tag, &|_| true).await {
             Ok(spoken) => spoken,
             Err(error) => return Ok(Err(error.into())),
         };
-        let Some(route) = spoken.tag.as_ref().map(Route::from) else {
-            let found = ClassifiedRequest::to(Route::default(), TaggedAnswer::default());
+        let Some(route) = spoken.tag.as_ref().map(RequestRoute::from) else {
+            let found = ClassifiedRequest::to(RequestRoute::default(), TaggedAnswer::default());
             return Ok(Ok(found));
         };
         if route.to == RouteTo::DirectReply
@@ -194,7 +194,7 @@ impl Chat {
         if route.to != RouteTo::DeepAnswer {
             return Ok(Ok(ClassifiedRequest::to(route, spoken)));
         }
-        let wish = mind.request(agent, Stage::DeepAnswer, prompts::deep_answer(agent));
+        let wish = mind.request(agent, ModelStage::DeepAnswer, prompts::deep_answer(agent));
         let answer = ask_unseen(cx, model, wish).await;
         let response = match answer {
             Ok(response) => response,

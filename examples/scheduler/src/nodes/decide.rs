@@ -17,7 +17,7 @@ use crate::{
     contract::ExecutorDecision,
     deps::Deps,
     failure::Replacement,
-    llm_config::{Stage, ask, stand_in, thought},
+    llm_config::{ModelStage, ask, stand_in, thought},
     prompts, rules,
 };
 
@@ -80,7 +80,7 @@ impl Decide {
         let catalogue = self.0.toolbox.catalogue(agent, CatalogueDetail::LITE);
         let tag = Tag::fresh("decision");
         let messages = prompts::execute(agent, &tag, &catalogue);
-        let mut request = self.0.mind.request(agent, Stage::Execute, messages);
+        let mut request = self.0.mind.request(agent, ModelStage::Execute, messages);
         if !agent.run.execute_thinking && agent.run.thinking.is_none() {
             request = request.thinking(fugato::llm::Thinking::Off);
         }

@@ -14,7 +14,7 @@ use crate::{
     agent::{AgentState, Update},
     deps::Deps,
     failure::Replacement,
-    llm_config::{OnFailure, Stage, ask_unseen, show, stand_in, status, status_note},
+    llm_config::{ModelStage, OnFailure, ask_unseen, show, stand_in, status, status_note},
     prompts, prose,
     report::{self, Receipts},
 };
@@ -81,7 +81,7 @@ impl Deliver {
         };
         let mut messages = prompts::deliver(agent, facts);
         for _ in 0..TRIES {
-            let request = mind.request(agent, Stage::Deliver, messages.clone());
+            let request = mind.request(agent, ModelStage::Deliver, messages.clone());
             let response = match ask_unseen(cx, model, request).await {
                 Ok(response) => response,
                 // A failed remark never fails the run, whatever the policy is.

@@ -19,7 +19,7 @@ use crate::{
     deps::Deps,
     failure::Replacement,
     keywords,
-    llm_config::{OnFailure, Stage, ask, show, stand_in, status, status_note, thought},
+    llm_config::{ModelStage, OnFailure, ask, show, stand_in, status, status_note, thought},
     prompts, rules,
 };
 
@@ -86,7 +86,7 @@ impl PlanNode {
             return Ok(None);
         };
         let stages = &self.0.mind.stages;
-        let quick = self.ask(cx, model, Stage::Plan).await;
+        let quick = self.ask(cx, model, ModelStage::Plan).await;
         let is_complex = |spoken: &TaggedAnswer| {
             let plan = contract::plan().read(&spoken.decision);
             plan.is_ok_and(|plan: PlanDecision| {
@@ -96,7 +96,7 @@ impl PlanNode {
         if !stages.has_deep_plan() || !quick.as_ref().is_ok_and(is_complex) {
             return Ok(Some(quick));
         }
-        match self.ask(cx, model, Stage::DeepPlan).await {
+        match self.ask(cx, model, ModelStage::DeepPlan).await {
             Err(error) if self.0.mind.on_failure == OnFailure::Error => Err(error.into()),
             // The quick plan of the same model is used instead.
             Err(why) => {
@@ -129,10 +129,10 @@ impl PlanNode {
         &self,
         cx: &Context<AgentState>,
         model: &dyn ChatModel,
-        stage: Stage,
+        stage: ModelStage,
     ) -> Result<TaggedAnswer, ModelError> {
         let tag = Tag::fresh("decision");
-        let messages = prompts::plan(cx.state(), &tag, stage == Stage::DeepPlan);
+        let messages = prompts::plan(cx.state(), &tag, stage == ModelStage::DeepPlan);
         let request = self.0.mind.request(cx.state(), stage, messages);
         ask(cx, model, request, tag, &|decision| {
             contract::plan().read(decision).is_ok()

@@ -19,10 +19,10 @@ use crate::{
 /// The node that places everything pending of the wanted classes by rule, and searches for better
 /// places near them. No model is asked.
 #[derive(Debug)]
-pub struct RoughBuild(pub Deps);
+pub struct RoughBuildNode(pub Deps);
 
 #[async_trait]
-impl Node<AgentState> for RoughBuild {
+impl Node<AgentState> for RoughBuildNode {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let mut updates = announce(&cx);

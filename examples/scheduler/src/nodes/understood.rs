@@ -14,7 +14,7 @@ use crate::{
     keywords::said as said_words,
     llm_config::show,
     report::Receipts,
-    route::Route,
+    route::RequestRoute,
     rules,
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
     store::{MemoryNote, Reminder, StoreWrite},
@@ -136,7 +136,7 @@ pub(super) async fn by_rules(
         }
     }
     if understanding == Understanding::PlaceAll {
-        let routed = rules::route(&agent, Route::default(), text);
+        let routed = rules::route(&agent, RequestRoute::default(), text);
         // Amid the work only calls are left.
         if routed.rough_build && agent.phase != Phase::Executing {
             reading.build(routed);
@@ -152,7 +152,7 @@ pub(super) async fn by_rules(
         && agent.free_times.is_empty()
         && !schedule.tasks.iter().any(kept);
     if improves && !matches!(understanding, Understanding::Refusal(_)) && !amid {
-        reading.build(rules::route(&agent, Route::default(), text));
+        reading.build(rules::route(&agent, RequestRoute::default(), text));
         return Ok(());
     }
     reading.push(Update::Judged(DecisionView::Continue));

@@ -17,7 +17,7 @@ use scheduler::{
     caldav::{CalDav, CalDavError, Local, SyncedStore},
     calendar::{Lang, Sections},
     deps::Deps,
-    remote::{RemoteCalendar, SyncReport},
+    remote::{CalendarSyncReport, RemoteCalendar},
     results::{COURSES, MirroredStore, ResultFiles, TASKS},
     schedule::{ScheduleState, Slot},
     served::ServedScheduler,
@@ -268,7 +268,7 @@ async fn a_first_request_takes_what_is_busy_and_what_is_kept_is_written() {
     assert_eq!(there.get("logic.ics").await, before, "byte for byte");
     // Nothing to do is nothing written.
     let again = desk.remote.sync().await;
-    assert_eq!(again, SyncReport::default());
+    assert_eq!(again, CalendarSyncReport::default());
     assert_eq!(there.ours().await, ours);
     // Their new event comes in, with the next request.
     let choir = LOGIC
@@ -367,7 +367,7 @@ async fn a_process_that_dies_between_the_commit_and_the_write_leaves_one_event()
         let report = again.remote.sync().await;
         assert_eq!(report.elsewhere, []);
         assert_eq!(there.ours().await.len(), 2, "each is there once");
-        assert_eq!(again.remote.sync().await, SyncReport::default());
+        assert_eq!(again.remote.sync().await, CalendarSyncReport::default());
     }
 }
 

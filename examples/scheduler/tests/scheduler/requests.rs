@@ -16,7 +16,7 @@ use scheduler::{
     agent::{AgentState, RETRIED},
     calendar::Lang,
     deps::Deps,
-    llm_config::{LlmConfig, ModelChoice, Stage, Stages},
+    llm_config::{LlmConfig, ModelChoice, ModelStage, Stages},
     served::ServedScheduler,
     service::Service,
     store::{Calendars, Reminder, ScheduleStore, StoreWrite},
@@ -275,7 +275,7 @@ async fn sch_132_each_stage_has_a_model_of_its_own() {
     mind.models = vec!["small".into(), "large".into()];
     mind.choice = ModelChoice {
         all: None,
-        stages: [(Stage::DeepPlan, "large".to_owned())].into(),
+        stages: [(ModelStage::DeepPlan, "large".to_owned())].into(),
     };
     mind.stages = Stages::default();
     let served = serve(mind, Arc::default()).await;

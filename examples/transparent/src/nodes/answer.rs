@@ -20,7 +20,7 @@ use crate::{
 /// The node that answers the person, from the whole prompt and the results of the turn. Code
 /// reports the writes; a model words the rest.
 #[derive(Debug)]
-pub struct Answer(pub Deps);
+pub struct AnswerNode(pub Deps);
 
 fn what() -> String {
     say!(
@@ -30,7 +30,7 @@ fn what() -> String {
 }
 
 #[async_trait]
-impl Node<AgentState> for Answer {
+impl Node<AgentState> for AnswerNode {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let (mut updates, spoken) = self.spoken(&cx).await?;
         let spoken = spoken.filter(|text| !text.trim().is_empty());
@@ -44,7 +44,7 @@ impl Node<AgentState> for Answer {
     }
 }
 
-impl Answer {
+impl AnswerNode {
     /// Returns the updates and the words of the model; no words if rules decide.
     async fn spoken(
         &self,

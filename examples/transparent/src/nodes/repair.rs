@@ -18,7 +18,7 @@ use crate::{
 
 /// The node that repairs the arguments of a failed call. Its result is the next attempt.
 #[derive(Debug)]
-pub struct Repair(pub Deps);
+pub struct RepairNode(pub Deps);
 
 /// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub struct Revision {
 }
 
 #[async_trait]
-impl Node<AgentState> for Repair {
+impl Node<AgentState> for RepairNode {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let (deps, agent) = (&self.0, cx.state());
         let wanted = agent.turn.wanted.as_ref().ok_or("no call is wanted")?;

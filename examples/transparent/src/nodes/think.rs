@@ -32,7 +32,7 @@ pub struct ThinkDecision {
     #[serde(default)]
     pub thought: String,
     /// What comes next.
-    pub action: NextStep,
+    pub action: NextAction,
     /// With `use_tool`: the tool.
     #[serde(default)]
     pub name: String,
@@ -48,7 +48,7 @@ pub struct ThinkDecision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "What")]
-pub enum NextStep {
+pub enum NextAction {
     /// Calls a tool.
     UseTool,
     /// Searches the memory.
@@ -173,14 +173,14 @@ fn contract(tools: &[String], turn: &TurnState, limits: TurnLimits) -> Contract<
             }
         })
         .check(move |decision, objections| match decision.action {
-            NextStep::UseTool if !tools.contains(&decision.name) => {
+            NextAction::UseTool if !tools.contains(&decision.name) => {
                 let allowed = one_of(tools.iter().map(String::as_str));
                 objections.push("/name", no_tool(&decision.name, &allowed));
             }
-            NextStep::UseTool if decision.name == CANCEL && turn.listed_jobs().is_none() => {
+            NextAction::UseTool if decision.name == CANCEL && turn.listed_jobs().is_none() => {
                 objections.push("/name", list_first());
             }
-            NextStep::UseTool => {
+            NextAction::UseTool => {
                 let params = Value::Object(decision.params.clone());
                 let made = turn.repeats(&decision.name, &params);
                 if made >= limits.repeats {
@@ -192,10 +192,10 @@ fn contract(tools: &[String], turn: &TurnState, limits: TurnLimits) -> Contract<
                     objections.push("/params", told);
                 }
             }
-            NextStep::SearchMemory if decision.query.trim().is_empty() => {
+            NextAction::SearchMemory if decision.query.trim().is_empty() => {
                 objections.push("/query", no_query());
             }
-            NextStep::SearchMemory if turn.queries.contains(&decision.query) => {
+            NextAction::SearchMemory if turn.queries.contains(&decision.query) => {
                 objections.push(
                     "/query",
                     say!(
@@ -204,7 +204,7 @@ fn contract(tools: &[String], turn: &TurnState, limits: TurnLimits) -> Contract<
                     ),
                 );
             }
-            NextStep::SearchMemory | NextStep::Finish => {}
+            NextAction::SearchMemory | NextAction::Finish => {}
         })
 }
 
@@ -218,9 +218,9 @@ fn moved(decision: ThinkDecision, turn: &TurnState) -> (String, Move) {
         query,
     } = decision;
     let next = match action {
-        NextStep::Finish => Move::Finish,
-        NextStep::SearchMemory => Move::Retrieve { query },
-        NextStep::UseTool => match filled(&TurnStep::tool(name, Value::Object(params)), turn) {
+        NextAction::Finish => Move::Finish,
+        NextAction::SearchMemory => Move::Retrieve { query },
+        NextAction::UseTool => match filled(&TurnStep::tool(name, Value::Object(params)), turn) {
             Ok(TurnStep { name, params, .. }) => Move::Call { name, params },
             Err(missing) => Move::Skip {
                 why: missing.to_string(),

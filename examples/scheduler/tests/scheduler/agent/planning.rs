@@ -4,7 +4,7 @@ use fugato::llm::{ModelError, ModelErrorKind, Thinking};
 use fugato_testkit::{Scripted, ScriptedReply as Said};
 use scheduler::{
     agent::{CardReply, Phase, QuestionTopic, Request},
-    llm_config::{LlmConfig, OnFailure, Stage},
+    llm_config::{LlmConfig, ModelStage, OnFailure},
 };
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ async fn sch_33_a_quick_plan_stands_in_for_a_deep_one_that_fails() {
 async fn sch_34_a_plan_in_one_call() {
     let model = Scripted::new([task(), complex()]);
     let mut mind = strict(model.clone());
-    mind.stages.of_mut(Stage::Plan).max_tokens = Some(60_000);
+    mind.stages.of_mut(ModelStage::Plan).max_tokens = Some(60_000);
     mind.stages.drop_deep_plan();
     let stage = Talk::with(&deps(week()).mind(mind), model);
     let asked = stage.say("Rebuild my month").await;

@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use scheduler::{
     agent::{Mode, Phase, ROUGH_BUILD_DONE},
     llm_config::LlmConfig,
-    route::{Route, RouteSet, RouteTo},
+    route::{RequestRoute, RouteSet, RouteTo},
     rules,
 };
 
@@ -153,7 +153,7 @@ async fn sch_28_a_reply_outside_of_its_contract_is_not_shown() {
 #[test]
 fn sch_30_words_overrule_what_a_route_says() {
     let agent = about_revision();
-    let wish = Route {
+    let wish = RequestRoute {
         to: RouteTo::Plan,
         rough_build: true,
         reorder: true,
@@ -172,7 +172,7 @@ fn sch_30_words_overrule_what_a_route_says() {
     built.pin(ROUGH_BUILD_DONE, "done".into());
     assert!(!rules::route(&built, wish, "Arrange it").rough_build);
     let refine = false;
-    let unrefined = Route { refine, ..wish };
+    let unrefined = RequestRoute { refine, ..wish };
     let first = rules::route(&agent, unrefined, "Arrange it");
     assert!(first.refine, "the first one always is");
     assert!(!rules::route(&built, unrefined, "redo the rough build").refine);
