@@ -25,6 +25,8 @@ const LONGEST: usize = 200;
 const MOST_BYTES: u64 = 1024 * 1024;
 /// The least share of what is sought that a file must hold, in percent.
 const LEAST: usize = 60;
+/// The least share of a file that is only near what is sought.
+const NEAR: usize = 20;
 
 /// The tool `search_files`, which finds what files say.
 #[derive(Debug, Clone)]
@@ -76,19 +78,32 @@ impl<S: Sync, U> Tool<S, U> for SearchFiles {
         args: SearchFilesArgs,
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let sandbox = self.sandbox.clone();
-        let found = blocking(move || search(&sandbox, &args)).await??;
-        let line =
-            |file: &TextMatch| format!("- {}: {}", listed(&file.path), file.lines.join(" … "));
-        let text = match found.len() {
-            0 => say!("no file says anything about it", "没有文件提到它"),
-            _ => found.iter().map(line).collect::<Vec<_>>().join("\n"),
+        let (found, near) = blocking(move || search(&sandbox, &args)).await??;
+        let told = |files: &[TextMatch]| -> Vec<String> {
+            let line = |file: &TextMatch| {
+                let lines = file.lines.join(" … ");
+                format!("- {}: {lines}", listed(&file.path))
+            };
+            files.iter().map(line).collect()
         };
-        let files = found
-            .iter()
-            .map(|file| json!({ "path": file.path, "lines": file.lines }));
-        let files: Vec<_> = files.collect();
-        let output = ToolOutput::new(text).summary(say!("{} files", "{} 个文件", files.len()));
-        Ok(output.data(json!({ "files": files })))
+        let data = |files: &[TextMatch]| -> Vec<_> {
+            let file =
+                |it: &TextMatch| json!({ "path": it.path, "lines": it.lines, "lacks": it.lacks });
+            files.iter().map(file).collect()
+        };
+        let text = match (&*found, &*near) {
+            ([], []) => say!("no file says anything about it", "没有文件提到它"),
+            ([], near) => {
+                let near = told(near).join("\n");
+                say!(
+                    "no file says all of it; these say a part of it:\n{near}",
+                    "没有文件提到全部内容，这些提到一部分：\n{near}"
+                )
+            }
+            (found, _) => told(found).join("\n"),
+        };
+        let output = ToolOutput::new(text).summary(say!("{} files", "{} 个文件", found.len()));
+        Ok(output.data(json!({ "files": data(&found), "near": data(&near) })))
     }
 }
 
@@ -97,10 +112,17 @@ struct TextMatch {
     path: String,
     /// The number of terms that the file holds.
     terms: usize,
+    /// The words that were sought, and that the file does not hold as a whole.
+    lacks: Vec<String>,
     lines: Vec<String>,
 }
 
-fn search(sandbox: &Sandbox, args: &SearchFilesArgs) -> Result<Vec<TextMatch>, ToolFailure> {
+/// Returns the files that hold most of what is sought, and where there are none those that hold a
+/// part of it.
+fn search(
+    sandbox: &Sandbox,
+    args: &SearchFilesArgs,
+) -> Result<(Vec<TextMatch>, Vec<TextMatch>), ToolFailure> {
     let sought = terms(&args.query);
     let path = args.path.clone();
     let all = ListFilesArgs {
@@ -112,19 +134,28 @@ fn search(sandbox: &Sandbox, args: &SearchFilesArgs) -> Result<Vec<TextMatch>, T
     // What is no text says nothing.
     let matches = small.filter_map(|file| {
         let text = sandbox.text(&file.path, MOST_BYTES).ok()?;
-        matched(file.path, &text, &sought)
+        matched(file.path, &text, &args.query, &sought)
     });
-    let mut found: Vec<TextMatch> = matches.collect();
-    // The files are newest first, and the sort is stable.
-    found.sort_by_key(|file| std::cmp::Reverse(file.terms));
-    let best = found.first().map_or(0, |file| file.terms);
-    found.retain(|file| file.terms == best || !file.lines.is_empty());
-    found.truncate(MOST_FOUND);
-    Ok(found)
+    let enough = |file: &TextMatch| file.terms * 100 >= sought.len() * LEAST;
+    let (mut found, mut near): (Vec<_>, Vec<_>) = matches.partition(enough);
+    if !found.is_empty() {
+        near.clear();
+    }
+    for files in [&mut found, &mut near] {
+        // The files are newest first, and the sort is stable.
+        files.sort_by_key(|file| std::cmp::Reverse(file.terms));
+        let best = files.first().map_or(0, |file| file.terms);
+        files.retain(|file| file.terms == best || !file.lines.is_empty());
+        files.truncate(MOST_FOUND);
+    }
+    // Beside the nearest, the others say too little.
+    let nearest = near.first().map_or(0, |file| file.terms);
+    near.retain(|file| file.terms == nearest);
+    Ok((found, near))
 }
 
-/// Returns the match of a file that holds enough of what is sought.
-fn matched(path: String, text: &str, sought: &BTreeSet<String>) -> Option<TextMatch> {
+/// Returns the match of a file that holds something of what is sought by this query.
+fn matched(path: String, text: &str, query: &str, sought: &BTreeSet<String>) -> Option<TextMatch> {
     let held = |text: &str| {
         let there = terms(text);
         sought
@@ -141,7 +172,7 @@ fn matched(path: String, text: &str, sought: &BTreeSet<String>) -> Option<TextMa
             all.extend(terms);
         }
     }
-    if sought.is_empty() || all.len() * 100 < sought.len() * LEAST {
+    if sought.is_empty() || all.len() * 100 < sought.len() * NEAR {
         return None;
     }
     lines.sort_by_key(|(terms, at, _)| (std::cmp::Reverse(*terms), *at));
@@ -157,9 +188,12 @@ fn matched(path: String, text: &str, sought: &BTreeSet<String>) -> Option<TextMa
     lines.sort_by_key(|(_, at, _)| *at);
     let clip = |line: &str| line.trim().chars().take(LONGEST).collect();
     let lines = lines.into_iter().map(|(.., line)| clip(line)).collect();
+    let words = query.split_whitespace();
+    let lacks = words.filter(|word| !terms(word).is_subset(&all));
     Some(TextMatch {
         path,
         terms: all.len(),
+        lacks: lacks.map(str::to_owned).collect(),
         lines,
     })
 }

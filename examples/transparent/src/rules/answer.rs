@@ -8,7 +8,7 @@ use fugato::{
 };
 use serde_json::Value;
 
-use super::{EVERYTHING, reminder, unwanted_notes, worth_keeping};
+use super::{EVERYTHING, reminder, unwanted_notes, words::asked, worth_keeping};
 use crate::{
     agent::{AgentState, CallRecord, Lang, TurnStop},
     intent::IntentKind,
@@ -33,6 +33,14 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
     for made in turn.done().filter(|made| is_told(agent, made)) {
         let told = reminder::on_day(&agent.turn, made, lang);
         let told = told.unwrap_or_else(|| made.for_people().to_owned());
+        let told = match near(made) {
+            [] => told,
+            // The title says that it is a part.
+            _ => told
+                .split_once('\n')
+                .map_or_else(String::new, |(_, files)| files.to_owned()),
+        };
+        let told = told + &unlisted(agent, made);
         part(&title(agent, made), vec![told]);
     }
     let failed = turn
@@ -92,10 +100,70 @@ fn is_told(agent: &AgentState, made: &CallRecord) -> bool {
             !is_empty && !read
         }
         "list_files" if kind == "files" => true,
-        "list_files" | "search_files" => !is_empty,
+        "list_files" => !is_empty,
+        "search_files" => !is_empty || !near(made).is_empty(),
         "list_cron_jobs" => !matches!(kind, "cancel" | "move"),
         _ => true,
     }
+}
+
+/// Returns the files that hold only a part of what a search sought.
+fn near(made: &CallRecord) -> &[Value] {
+    let near = made.data.get("near").and_then(Value::as_array);
+    near.map_or(&[], Vec::as_slice)
+}
+
+/// Returns a line that says which of the words that were sought are in nothing that a list of files
+/// shows; empty if all of them are, or none was.
+fn unlisted(agent: &AgentState, made: &CallRecord) -> String {
+    let (turn, lang) = (&agent.turn, agent.lang);
+    let intent = turn.intent.as_ref();
+    let searches = intent.is_some_and(|it| it.intent == IntentKind::Search);
+    let files = made.data.get("files").and_then(Value::as_array);
+    let Some(files) = files.filter(|_| searches && made.call.name == "list_files") else {
+        return String::new();
+    };
+    let part = |file: &Value, name: &str| {
+        let part = file.get(name).and_then(Value::as_str).unwrap_or_default();
+        part.to_lowercase()
+    };
+    let shown = files
+        .iter()
+        .flat_map(|file| [part(file, "path"), part(file, "line")]);
+    let shown: Vec<String> = shown.collect();
+    let mut words = asked(&turn.request.text);
+    words.retain(|word| !shown.iter().any(|shown| shown.contains(word.as_str())));
+    let words: Vec<String> = words.iter().map(|word| format!("“{word}”")).collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    lang.pick(
+        format!("\nNothing that is shown here has {}.", words.join(", ")),
+        format!("\n这里显示的内容里没有{}。", words.join("、")),
+    )
+}
+
+/// Returns the answer to a search without a result: the words that it looked for, and what there is
+/// to do; none if it looked for nothing.
+fn unfound(agent: &AgentState) -> Option<String> {
+    let turn = &agent.turn;
+    let words = turn.intent.as_ref().map(|intent| &intent.params.keywords);
+    let mut words = asked(&words?.join(" "));
+    words.dedup();
+    let words: Vec<String> = words.iter().map(|word| format!("“{word}”")).collect();
+    (!words.is_empty()).then(|| {
+        agent.lang.pick(
+            format!(
+                "I looked for {} in the notes and in the files that I can read, and found none of it. \
+                 Other words may find it; “list files” shows what there is.",
+                words.join(", ")
+            ),
+            format!(
+                "在笔记和能读的文件里查了{}，都没有找到。换个说法也许能找到；说“列出文件”可以看到有哪些文件。",
+                words.join("、")
+            ),
+        )
+    })
 }
 
 /// Returns the reason why an action was not done; a declined one is named as such.
@@ -158,7 +226,40 @@ fn title(agent: &AgentState, made: &CallRecord) -> String {
                 path.and_then(|path| path.as_str()).unwrap_or_default()
             )
         }
-        "search_files" => lang.pick("In the files:", "文件里写着：").to_owned(),
+        "search_files" => {
+            let found = made.data.get("files").and_then(Value::as_array);
+            let found = found.filter(|found| !found.is_empty());
+            let shown = found.map_or(near(made), Vec::as_slice);
+            let lacks = |file: &Value| -> Vec<String> {
+                let words = file.get("lacks").and_then(Value::as_array);
+                let words = words.into_iter().flatten().filter_map(Value::as_str);
+                words.map(|word| format!("“{word}”")).collect()
+            };
+            let all: Vec<Vec<String>> = shown.iter().map(lacks).collect();
+            let mut words = all.first().cloned().unwrap_or_default();
+            words.retain(|word| all.iter().all(|lacks| lacks.contains(word)));
+            match &*words {
+                [] if all.iter().any(Vec::is_empty) => {
+                    lang.pick("In the files:", "文件里写着：").to_owned()
+                }
+                [] => lang
+                    .pick(
+                        "No file has all of it; these are near:",
+                        "没有文件提到全部内容；这些相近：",
+                    )
+                    .to_owned(),
+                words => lang.pick(
+                    format!(
+                        "No file has all of it; these are near, but without {}:",
+                        words.join(", ")
+                    ),
+                    format!(
+                        "没有文件提到全部内容；这些相近，但没有完整的{}：",
+                        words.join("、")
+                    ),
+                ),
+            }
+        }
         "create_cron_job" => lang.pick("It is scheduled:", "已安排：").to_owned(),
         "list_cron_jobs" => lang.pick("Reminders and jobs:", "提醒和任务：").to_owned(),
         "cancel_cron_job" => lang.pick("Cancelled:", "已取消：").to_owned(),
@@ -259,8 +360,10 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
             "By rules I cannot leave out some files. Ask for all of them, or for those of one kind.",
             "按规则不能排除某些文件。可以列出所有文件，或某一类文件。",
         ),
-        (Some(IntentKind::Search | IntentKind::AskMemory), _) | (_, "read") => {
-            lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
+        (Some(IntentKind::Search | IntentKind::AskMemory), _) | (_, "read")
+            if let Some(text) = unfound(agent) =>
+        {
+            return text;
         }
         // It is no wish, and yet it is kept: that is said.
         _ if let Some(noticed) = worth_keeping(&agent.turn) => {

@@ -5,7 +5,7 @@ use fugato::{
     agent::memory::{is_taken_back, to_remember},
     words::{
         CronExpression, RestrictionKind, ScheduleError, TimeReference, after_word, condition,
-        corrected, day_mentions, forget_limit, is_negated, is_question, path, restriction,
+        corrected, day_mentions, denied, forget_limit, is_negated, is_question, path, restriction,
         to_forget, wishes,
     },
 };
@@ -117,7 +117,7 @@ const MENTIONS: [&str; 9] = [
 ];
 const EXCEPT: Words = Words("but not/except/without/are not/aren't/is not/isn't/除了/不要/不是");
 const COMPARE: Words = Words(
-    "biggest/largest/smallest/newest/oldest/longest/shortest/最大/最小/最新/最旧/最老/最长/最短",
+    "change last/changed last/last changed/edit last/edited last/last edited/最后改/最后修改/biggest/largest/smallest/newest/oldest/longest/shortest/最大/最小/最新/最旧/最老/最长/最短",
 );
 /// Questions for the files that hold something.
 const WHICH_FILE: Words = Words(
@@ -392,7 +392,11 @@ fn about_files(lower: &str) -> WishKind {
     if asks && of_files && mentions && denies {
         return (IntentKind::Execute, "except", 0.3);
     }
-    if lists && of_files && subject.is_empty() {
+    let unsought = Words("search/look/find/查/找/搜");
+    if denied(lower).is_some_and(|what| unsought.at(what) == Some(0)) {
+        return CHAT;
+    }
+    if (lists && of_files || typed && is_question(lower)) && subject.is_empty() {
         return (IntentKind::Execute, "files", 0.3);
     }
     if of_files && asks {

@@ -4,7 +4,7 @@ use fugato::words::{
 };
 
 /// The endings of the names of files, by the words for their kind.
-const KINDS: [(&str, &[&str]); 15] = [
+const KINDS: [(&str, &[&str]); 16] = [
     ("markdown", &["md", "markdown"]),
     ("pdf", &["pdf"]),
     ("word document", &["docx", "doc"]),
@@ -19,6 +19,7 @@ const KINDS: [(&str, &[&str]); 15] = [
     ("照片", &["jpg", "jpeg", "png", "heic"]),
     ("图片", &["jpg", "jpeg", "png", "gif"]),
     ("photo files", &["jpg", "jpeg", "png", "heic"]),
+    ("pictures", &["jpg", "jpeg", "png", "gif"]),
     ("picture files", &["jpg", "jpeg", "png", "gif"]),
 ];
 /// Endings that are named by themselves: "mp3 files".
@@ -28,17 +29,17 @@ const ENDINGS: [&str; 14] = [
 ];
 
 /// Words of a request for files that say nothing about their text.
-const NO_SUBJECT: &str = "any are change changed create created docs every except excel folder give got have here i'd \
+const NO_SUBJECT: &str = "altogether any are change changed create created docs every except excel folder give got have here i'd \
     how in kind kinds list many markdown mine modified me my not now ones pdf pdfs photo photos please recently see show sort \
     spreadsheet spreadsheets text there today want were which word yesterday";
-const NO_SUBJECT_ZH: &str = "麻烦 帮我 请 有什么 有几个 有多少个 有多少 几个 所有 全部 我的 我 的 文件夹 文件 文档 表格 照片 图片 文本 哪些 什么 有没有 有 列出 列一下 列 \
+const NO_SUBJECT_ZH: &str = "一共 总共 麻烦 帮我 请 有什么 有几个 有多少个 有多少 几个 所有 全部 我的 我 的 文件夹 文件 文档 表格 照片 图片 文本 哪些 什么 有没有 有 列出 列一下 列 \
     找出 找一下 找 查一下 一下 改过 修改过 看看 谢谢 今天 昨天 最近 都 里 了 吗 呢";
 
 /// Words of a question that its answer does not hold.
-const ASKED: &str = "according are contain contains count day describe describes does get has how latest list long many me mention \
-    mentioned mentions much need often our prefer question read say says spreadsheet take talk talks tell text their them there \
+const ASKED: &str = "according anything are contain contains count day describe describes do does get has how if know latest list long many me mention \
+    mentioned mentions much need not often or our prefer question read say says so something spreadsheet take talk talks tell text their them there \
     they think us use we which";
-const ASKED_ZH: &str = "有多少个 有多少 有几个 有几份 列出 包含 里面写了什么 里写了什么 里写着什么 写了什么 写着什么 里面有什么 里有什么 请问 在第几 第几周 第几天 第几 叫什么名字 叫什么 什么名字 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
+const ASKED_ZH: &str = "有没有提到 认识 一共 总共 有多少个 有多少 有几个 有几份 列出 包含 里面写了什么 里写了什么 里写着什么 写了什么 写着什么 里面有什么 里有什么 请问 在第几 第几周 第几天 第几 叫什么名字 叫什么 什么名字 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
     什么 是多少 多少 是谁 谁 怎么样 怎么 为什么 有没有 提到了 提到过 提到 \
     写到了 写到 谈到了 谈到 讲的是 讲了 关于 有关 哪些 举行 文件夹 文件 文档 打开 读一下 读取 念一下 读读 读 查看 看看 搜索 你 还 记得 知道";
 
@@ -85,7 +86,8 @@ fn without(lower: &str, english: &str, chinese: &str, more: &[&str]) -> Vec<Stri
     let mut words = keywords(&rest);
     words.retain(|word| {
         let noise = english.split_whitespace().any(|noise| noise == word);
-        let single = word.chars().nth(1).is_none();
+        // A number says something.
+        let single = word.chars().nth(1).is_none() && !word.chars().all(char::is_numeric);
         !(noise || single || more.contains(&word.as_str()))
     });
     words
