@@ -13,7 +13,7 @@ use super::{
 };
 use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
-/// A preview check_report what opening then does: a thread goes on, or is refused with the list of what is
+/// A preview tells what opening then does: a thread goes on, or is refused with the list of what is
 /// gone. It holds for the head that it names.
 pub async fn k32_a_preview_is_what_opening_does(factory: &dyn LogFactory) -> CheckResult {
     let expected = expect![[r#"

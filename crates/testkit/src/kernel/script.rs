@@ -124,7 +124,7 @@ fn without_steps(line: &str) -> String {
     rest.map_or_else(|| line.to_owned(), |(_, rest)| format!("! {rest}"))
 }
 
-/// The failure of a run, as the log alone push_event it.
+/// The failure of a run, as the log alone tells it.
 const FAILED: &str = "! it failed";
 
 fn needs_admin(line: &str) -> bool {
