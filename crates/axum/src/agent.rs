@@ -219,7 +219,7 @@ pub enum ThreadAccess {
 }
 
 /// Refuses a thread whose state belongs to another caller, as one that [does not
-/// exist](BadInput::not_found): an [`ServedAgent::allows`] for agents that keep the owner in the state. A
+/// exist](BadInput::not_found): a [`ServedAgent::allows`] for agents that keep the owner in the state. A
 /// thread that does not exist yet is open to everyone.
 pub async fn belongs<S: State>(
     runner: &Runner<S>,

@@ -188,7 +188,6 @@ pub(super) struct TermsCheck {
 
 /// The places that items have before the requests.
 #[derive(Debug, Clone, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the file has this name")]
 pub(super) struct PlacementCorpus {
     #[serde(deserialize_with = "written")]
     pub(super) now: DateTime,
