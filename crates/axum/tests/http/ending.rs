@@ -14,8 +14,8 @@ async fn json(served: &TestServer, path: &str) -> (u16, Value) {
 
 #[tokio::test]
 async fn k14_a_server_that_ends_hands_its_runs_over() {
-    let server = LetterServer::open();
-    let first = TestServer::open(server.routes()).await;
+    let letters = LetterServer::open();
+    let first = TestServer::open(letters.routes()).await;
     assert_eq!(
         json(&first, "/health").await,
         (200, json!({ "status": "ok" }))
@@ -24,7 +24,7 @@ async fn k14_a_server_that_ends_hands_its_runs_over() {
         .post("/sse/react", &json!({ "thread": "desk", "text": "long" }))
         .await;
     let mut follower = first.get("/threads/desk/events").await;
-    server.gate.add_permits(2);
+    letters.gate.add_permits(2);
     for _ in 0..2 {
         follower.until("node_finished").await;
     }
@@ -45,7 +45,7 @@ async fn k14_a_server_that_ends_hands_its_runs_over() {
     let refused =
         crate::wire::Reader::open(address, "POST", "/threads/other/runs", "", &body).await;
     assert_eq!(refused.status, 503);
-    server.gate.add_permits(1);
+    letters.gate.add_permits(1);
     let rest = follower.until("node_finished").await;
     assert!(follower.event().await.is_none());
     while run.data().await.is_some() {}
@@ -53,12 +53,12 @@ async fn k14_a_server_that_ends_hands_its_runs_over() {
     assert_eq!(ended.unwrap().unwrap(), 0);
 
     // Another process goes on at once, and finished steps are not repeated.
-    let second = TestServer::open(server.routes().recovers()).await;
+    let second = TestServer::open(letters.routes().recovers()).await;
     let after = positions(&rest).pop().unwrap();
     let mut back = second
         .get(&format!("/threads/desk/events?after={after}"))
         .await;
-    server.gate.add_permits(9);
+    letters.gate.add_permits(9);
     let end = back.until("run_finished").await;
     let steps = kinds(&end)
         .iter()
@@ -71,8 +71,8 @@ async fn k14_a_server_that_ends_hands_its_runs_over() {
 
 #[tokio::test]
 async fn a_step_that_takes_too_long_is_given_up() {
-    let server = LetterServer::open();
-    let served = TestServer::open(server.routes().grace(std::time::Duration::ZERO)).await;
+    let letters = LetterServer::open();
+    let served = TestServer::open(letters.routes().grace(std::time::Duration::ZERO)).await;
     served
         .post("/threads/desk/runs", &json!({ "text": "long" }))
         .await;

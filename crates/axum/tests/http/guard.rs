@@ -29,9 +29,9 @@ use crate::server::{Answer, Client, LetterServer, by_header, request};
 
 #[tokio::test]
 async fn nobody_is_let_in_until_the_program_says_who() {
-    let server = LetterServer::open();
-    let unsaid = Client(AgentRoutes::new(server.clerk()).router());
-    let asked = Client(server.routes().authenticate(by_header).router());
+    let letters = LetterServer::open();
+    let unsaid = Client(AgentRoutes::new(letters.clerk()).router());
+    let asked = Client(letters.routes().authenticate(by_header).router());
     let begin = json!({ "text": "a free day" });
     for (method, path, body) in [
         (Method::GET, "/threads", Value::Null),
@@ -55,8 +55,8 @@ async fn nobody_is_let_in_until_the_program_says_who() {
 
 #[tokio::test]
 async fn another_tenants_thread_does_not_exist() {
-    let server = LetterServer::open();
-    let client = Client(server.routes().authenticate(by_header).router());
+    let letters = LetterServer::open();
+    let client = Client(letters.routes().authenticate(by_header).router());
     let ask = |user: &'static str, method: Method, path: &'static str, body: Value| {
         let client = client.clone();
         async move { client.with(method, path, &[("user", user)], body).await }
@@ -327,7 +327,7 @@ fn is_in(lang: &str, answer: &Answer) {
 
 #[tokio::test(start_paused = true)]
 async fn an_open_stream_ends_soon_after_its_key() {
-    let (server, valid) = (LetterServer::open(), Arc::new(AtomicBool::new(true)));
+    let (letters, valid) = (LetterServer::open(), Arc::new(AtomicBool::new(true)));
     let known = valid.clone();
     let who = move |_: &Parts| {
         if known.load(Ordering::Relaxed) {
@@ -336,7 +336,7 @@ async fn an_open_stream_ends_soon_after_its_key() {
             Err(AccessDenied::unauthorized("the key was revoked"))
         }
     };
-    let client = Client(server.routes().authenticate(who).router());
+    let client = Client(letters.routes().authenticate(who).router());
     client.run("desk", "talk").await;
     let follow = request(Method::GET, "/threads/desk/events", &[], &Value::Null);
     let open = client.0.clone().oneshot(follow).await.unwrap();
@@ -353,9 +353,9 @@ async fn an_open_stream_ends_soon_after_its_key() {
 
 #[tokio::test]
 async fn without_tenants_the_names_of_threads_are_those_of_the_store() {
-    let server = LetterServer::open();
-    let client = server.client();
-    let tenants = Client(server.routes().authenticate(by_header).router());
+    let letters = LetterServer::open();
+    let client = letters.client();
+    let tenants = Client(letters.routes().authenticate(by_header).router());
     let ada = [("user", "ada"), ("accept", "text/event-stream")];
     let body = json!({ "text": "talk" });
     let begun = tenants
@@ -374,9 +374,9 @@ async fn without_tenants_the_names_of_threads_are_those_of_the_store() {
 
 #[tokio::test]
 async fn pages_of_elsewhere_are_let_in_by_name() {
-    let server = LetterServer::open();
-    let strict = server.client();
-    let open = server.routes().origins(["https://app.example"]);
+    let letters = LetterServer::open();
+    let strict = letters.client();
+    let open = letters.routes().origins(["https://app.example"]);
     let open = Client(open.hosts(["desk.example"]).router());
     let post = |client: &Client, host: &str, origin: &str| {
         let headers = [("host", host), ("origin", origin)];

@@ -50,8 +50,8 @@ async fn post(client: &Client, user: &str, path: &str, body: Value) -> Answer {
 
 #[tokio::test]
 async fn no_protocol_answers_for_another_tenant() {
-    let server = LetterServer::open();
-    let client = Client(server.routes().authenticate(by_header).router());
+    let letters = LetterServer::open();
+    let client = Client(letters.routes().authenticate(by_header).router());
     let body = json!({ "thread": "desk", "text": "a free day" });
     assert_eq!(
         post(&client, "ada", "/sse/react", body).await.status,
@@ -99,8 +99,8 @@ async fn no_protocol_answers_for_another_tenant() {
 
 #[tokio::test]
 async fn no_protocol_takes_a_forged_question() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     client.run("desk", "a free day").await;
     let id = client.asked("desk").await;
     for forged in ["confirm#1~99", "confirm#2~1", "think#1~1", "nothing", ""] {
@@ -136,9 +136,9 @@ async fn an_approval_of_something_else_is_refused() {
 
 #[tokio::test]
 async fn a_socket_is_bound_to_its_tenant_and_its_size() {
-    let server = LetterServer::open();
+    let letters = LetterServer::open();
     let limits = fugato_axum::Limits::default().body(200);
-    let served = TestServer::open(server.routes().authenticate(by_header).limits(limits)).await;
+    let served = TestServer::open(letters.routes().authenticate(by_header).limits(limits)).await;
     let open = async |user: &str| {
         let url = format!("ws://{}/ws/chat?thread=desk", served.address);
         let mut request = url.into_client_request().unwrap();
@@ -212,8 +212,8 @@ async fn no_path_leads_out_of_the_page() {
 
 #[tokio::test]
 async fn a_thousand_streams_that_nobody_reads_keep_nobody_waiting() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     client.run("desk", "talk").await;
     let follow = || {
         request(

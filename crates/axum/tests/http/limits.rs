@@ -15,9 +15,9 @@ use crate::server::{Client, LetterServer, request};
 
 #[tokio::test(start_paused = true)]
 async fn a_tenant_has_so_many_runs() {
-    let server = LetterServer::open();
+    let letters = LetterServer::open();
     let limits = Limits::default().runs_per_minute(3).concurrent_runs(1);
-    let client = Client(server.routes().limits(limits).router());
+    let client = Client(letters.routes().limits(limits).router());
     let begin = |thread: &str| {
         let path = format!("/threads/{thread}/runs");
         let client = client.clone();
@@ -27,7 +27,7 @@ async fn a_tenant_has_so_many_runs() {
     let second = begin("b").await;
     assert_eq!(second.error(), (429, "concurrent_runs".into()));
     assert_eq!(second.header("retry-after"), "1");
-    server.gate.add_permits(9);
+    letters.gate.add_permits(9);
     client.get("/threads/a/events?follow=false").await;
     for thread in ["c", "d"] {
         assert_eq!(
@@ -53,9 +53,9 @@ async fn a_tenant_has_so_many_runs() {
 
 #[tokio::test]
 async fn a_tenant_has_so_many_streams() {
-    let server = LetterServer::open();
+    let letters = LetterServer::open();
     let client = Client(
-        server
+        letters
             .routes()
             .limits(Limits::default().streams(1))
             .router(),
@@ -81,10 +81,10 @@ impl CallerQuota for UsedUp {
 
 #[tokio::test]
 async fn a_quota_keeps_from_more_and_from_nothing_else() {
-    let server = LetterServer::open();
-    server.client().run("desk", "a free day").await;
+    let letters = LetterServer::open();
+    letters.client().run("desk", "a free day").await;
     let own = Router::new().route("/own", get(async || "own").post(async || "changed"));
-    let client = Client(server.routes().beside(own).quota(UsedUp).router());
+    let client = Client(letters.routes().beside(own).quota(UsedUp).router());
     let said = json!({ "messages": [{ "role": "user", "content": "a free day" }] });
     for (path, body) in [
         ("/threads/other/runs", json!({ "text": "a free day" })),

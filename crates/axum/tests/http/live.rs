@@ -22,8 +22,8 @@ fn text(events: &[Event]) -> String {
 
 #[tokio::test]
 async fn k22_a_cut_connection_misses_and_repeats_nothing() {
-    let server = LetterServer::open();
-    let served = TestServer::open(server.routes()).await;
+    let letters = LetterServer::open();
+    let served = TestServer::open(letters.routes()).await;
     let begun = served
         .post("/threads/desk/runs", &json!({ "text": "slow" }))
         .await;
@@ -46,7 +46,7 @@ async fn k22_a_cut_connection_misses_and_repeats_nothing() {
             "Let me ".into()
         )
     );
-    server.gate.add_permits(1);
+    letters.gate.add_permits(1);
     let rest = back.until("run_parked").await;
     assert_eq!(text(&rest), "look.");
     assert_eq!(positions(&open), [2]);
@@ -60,23 +60,23 @@ async fn k22_a_cut_connection_misses_and_repeats_nothing() {
 
 #[tokio::test]
 async fn a_start_is_stored_when_it_is_answered() {
-    let server = LetterServer::open();
-    let served = TestServer::open(server.routes()).await;
+    let letters = LetterServer::open();
+    let served = TestServer::open(letters.routes()).await;
     let begun = served
         .post("/threads/desk/runs", &json!({ "text": "slow" }))
         .await;
     assert_eq!(begun.status, 202);
     // Its first step waits at the gate.
     let thread = ThreadId::new("desk").unwrap();
-    let head = server.log.head(&thread).await.unwrap();
+    let head = letters.log.head(&thread).await.unwrap();
     let stored = head.map(|head| (head.seq, head.status));
     assert_eq!(stored, Some((2, Status::Runnable)));
 }
 
 #[tokio::test]
 async fn k22_two_readers_follow_a_thread_from_run_to_run() {
-    let server = LetterServer::open();
-    let served = TestServer::open(server.routes()).await;
+    let letters = LetterServer::open();
+    let served = TestServer::open(letters.routes()).await;
     let mut first = served
         .post("/threads/desk/runs", &json!({ "text": "slow talk" }))
         .await;
@@ -86,7 +86,7 @@ async fn k22_two_readers_follow_a_thread_from_run_to_run() {
         served.get("/threads/desk/events").await,
         served.get("/threads/desk/events").await,
     ];
-    server.gate.add_permits(1);
+    letters.gate.add_permits(1);
     for reader in &mut readers {
         assert_eq!(positions(&reader.until("run_finished").await), [2, 3, 4]);
     }
@@ -104,8 +104,8 @@ async fn k22_two_readers_follow_a_thread_from_run_to_run() {
 
 #[tokio::test]
 async fn k22_a_client_that_goes_away_leaves_its_run_running() {
-    let server = LetterServer::open();
-    let served = TestServer::open(server.routes()).await;
+    let letters = LetterServer::open();
+    let served = TestServer::open(letters.routes()).await;
     let body = json!({
         "messages": [{ "role": "user", "content": "slow talk" }],
         "stream": true,
@@ -118,7 +118,7 @@ async fn k22_a_client_that_goes_away_leaves_its_run_running() {
     assert_eq!(back.status, 200);
     assert_eq!(back.data().await.unwrap()["type"], "start");
     drop(gone);
-    server.gate.add_permits(1);
+    letters.gate.add_permits(1);
     let mut last = Value::Null;
     while let Some(chunk) = back.data().await {
         last = chunk;
@@ -146,8 +146,8 @@ async fn read_until(body: &mut BodyDataStream, kind: &str) -> Vec<Event> {
 
 #[tokio::test]
 async fn k22_a_slow_reader_misses_nothing_durable_and_holds_nothing_up() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     client.run("desk", "talk").await;
     let follow = request(
         axum::http::Method::GET,
@@ -167,8 +167,8 @@ async fn k22_a_slow_reader_misses_nothing_durable_and_holds_nothing_up() {
 
 #[tokio::test(start_paused = true)]
 async fn k22_a_reader_hears_of_runs_in_other_processes() {
-    let server = LetterServer::open();
-    let (here, elsewhere) = (server.client(), server.client());
+    let letters = LetterServer::open();
+    let (here, elsewhere) = (letters.client(), letters.client());
     elsewhere.run("desk", "talk").await;
     let follow = request(
         axum::http::Method::GET,
@@ -188,8 +188,8 @@ async fn k22_a_reader_hears_of_runs_in_other_processes() {
 
 #[tokio::test]
 async fn a_run_is_cancelled_from_another_connection() {
-    let server = LetterServer::open();
-    let served = TestServer::open(server.routes()).await;
+    let letters = LetterServer::open();
+    let served = TestServer::open(letters.routes()).await;
     let mut reader = served
         .post("/sse/react", &json!({ "thread": "desk", "text": "slow" }))
         .await;

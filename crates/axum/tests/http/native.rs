@@ -7,8 +7,8 @@ use crate::server::{LetterServer, kinds};
 
 #[tokio::test]
 async fn a_run_is_begun_answered_and_shown() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     let events = client.run("desk", "a free day").await;
     assert_eq!(
         kinds(&events),
@@ -64,8 +64,8 @@ async fn a_run_is_begun_answered_and_shown() {
 
 #[tokio::test]
 async fn k8_an_answer_that_does_not_fit_changes_nothing() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     client.run("desk", "a free day").await;
     let id = client.asked("desk").await;
     let resume =
@@ -102,8 +102,8 @@ async fn k8_an_answer_that_does_not_fit_changes_nothing() {
 
 #[tokio::test]
 async fn words_that_begin_nothing_are_not_called_accepted() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     client.run("desk", "sealed").await;
     let id = client.asked("desk").await;
     let say = |body: Value| client.post("/threads/desk/runs", body);
@@ -127,8 +127,8 @@ async fn words_that_begin_nothing_are_not_called_accepted() {
 
 #[tokio::test]
 async fn k12_a_request_with_a_key_is_carried_out_once() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     let key = [("idempotency-key", "k1"), ("accept", "text/event-stream")];
     let begin = |text: &str| {
         let body = json!({ "text": text });
@@ -149,8 +149,8 @@ async fn k12_a_request_with_a_key_is_carried_out_once() {
 
 #[tokio::test]
 async fn k12_a_request_with_a_key_amid_another_run_gets_its_own_answer() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     let body = json!({ "text": "slow talk" });
     let first = client.post("/threads/desk/runs", body).await;
     assert_eq!(first.status, StatusCode::ACCEPTED);
@@ -160,7 +160,7 @@ async fn k12_a_request_with_a_key_amid_another_run_gets_its_own_answer() {
     let second = client.with(Method::POST, "/v1/chat/completions", &key, body);
     let (second, ()) = tokio::join!(second, async {
         tokio::task::yield_now().await;
-        server.gate.add_permits(1);
+        letters.gate.add_permits(1);
     });
     let answer = second.json();
     assert_eq!(answer["id"], "chatcmpl-desk-2");
@@ -169,8 +169,8 @@ async fn k12_a_request_with_a_key_amid_another_run_gets_its_own_answer() {
 
 #[tokio::test]
 async fn k18_a_thread_is_looked_into_and_forked() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     client.run("desk", "a free day").await;
     let history = client.get("/threads/desk/history?limit=2").await.json();
     assert_eq!(history["next"], 3);
@@ -258,8 +258,8 @@ async fn a_graph_is_drawn_with_the_names_that_events_use() {
 
 #[tokio::test]
 async fn what_failed_is_told_and_can_be_tried_again() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     let events = client.run("desk", "fail").await;
     let error = "task think#1 failed: the model is not there";
     let failed = EventKind::RunFailed {

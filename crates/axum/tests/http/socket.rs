@@ -57,8 +57,8 @@ impl Socket {
 
 #[tokio::test]
 async fn trn_12_a_conversation_over_a_socket() {
-    let server = LetterServer::open();
-    let served = TestServer::open(server.routes()).await;
+    let letters = LetterServer::open();
+    let served = TestServer::open(letters.routes()).await;
     let mut socket = Socket::open(&served, "desk").await;
     socket.say(json!({ "event": "ping", "data": {} })).await;
     let pong = socket.receive().await;
@@ -97,8 +97,8 @@ async fn trn_12_a_conversation_over_a_socket() {
 
 #[tokio::test]
 async fn trn_13_what_a_socket_cannot_use_is_told() {
-    let server = LetterServer::open();
-    let served = TestServer::open(server.routes()).await;
+    let letters = LetterServer::open();
+    let served = TestServer::open(letters.routes()).await;
     let mut socket = Socket::open(&served, "desk").await;
     for message in [
         json!({ "event": "shout", "data": {} }),

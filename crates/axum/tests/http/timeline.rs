@@ -21,8 +21,8 @@ fn kinds(timeline: &Value) -> Vec<(u64, &str)> {
 
 #[tokio::test]
 async fn sch_124_the_timeline_is_restored_from_the_log() {
-    let server = LetterServer::open();
-    let client = server.client();
+    let letters = LetterServer::open();
+    let client = letters.client();
     client.run("desk", "a free day").await;
     let open = timeline(&client, "desk").await;
     let asked = &open["timeline"][2];
@@ -136,8 +136,8 @@ async fn a_copy_begins_with_what_was_said_before() {
 
 #[tokio::test]
 async fn nobody_reads_the_timeline_of_another_tenant() {
-    let server = LetterServer::open();
-    let client = Client(server.routes().authenticate(by_header).router());
+    let letters = LetterServer::open();
+    let client = Client(letters.routes().authenticate(by_header).router());
     let ask = async |user: &str| {
         let path = "/threads/desk/timeline";
         client

@@ -122,9 +122,9 @@ pub(crate) fn positions(events: &[Event]) -> Vec<u64> {
 
 #[tokio::test]
 async fn the_head_of_a_request_comes_in_time() {
-    let server = crate::server::LetterServer::open();
+    let letters = crate::server::LetterServer::open();
     let limits = fugato_axum::Limits::default().head_timeout(Duration::from_millis(50));
-    let served = TestServer::open(server.routes().limits(limits)).await;
+    let served = TestServer::open(letters.routes().limits(limits)).await;
     let mut slow = TcpStream::connect(served.address).await.unwrap();
     slow.write_all(b"GET /health HTTP/1.1\r\nhost: a.exam")
         .await
@@ -147,9 +147,9 @@ fn a_connection_lies_idle_for_longer_than_proxies_let_it() {
 
 #[tokio::test]
 async fn a_body_comes_in_time() {
-    let server = crate::server::LetterServer::open();
+    let letters = crate::server::LetterServer::open();
     let limits = fugato_axum::Limits::default().body_timeout(Duration::from_millis(50));
-    let served = TestServer::open(server.routes().limits(limits)).await;
+    let served = TestServer::open(letters.routes().limits(limits)).await;
     let mut slow = TcpStream::connect(served.address).await.unwrap();
     let head = "POST /threads/desk/runs HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\
         content-type: application/json\r\ncontent-length: 20\r\n\r\n{\"te";
