@@ -53,7 +53,7 @@ impl From<serde_json::Error> for SendError {
 }
 
 /// Says something to a thread in this process: the words are a request, answer what waits, or take
-/// its place, as the agent [hears](Agent::intent) them. A run that a crash left is recovered first.
+/// its place, as the agent [reads](ServedAgent::intent) them. A run that a crash left is recovered first.
 ///
 /// A yes or a no to an approval needs evidence of the card that was shown: its id in
 /// [`UserMessage::card`], or its code among the words.
