@@ -1,7 +1,7 @@
 //! What the peer programs share: the command line, and fugato's own clocks.
 use std::{io::Write, process::ExitCode, time::Duration};
 
-use measure::{Answer, Measurement, Setting, Spent, rounds, runtime, timed};
+use measure::{Answer, Measurement, Setting, RoundCost, rounds, runtime, timed};
 use tokio::runtime::Runtime;
 
 #[path = "../../../src/measure.rs"]
@@ -67,7 +67,7 @@ impl Bench {
                 let _ = std::fs::remove_file(file);
             }
             done?;
-            Ok(Spent { bytes, ..spent })
+            Ok(RoundCost { bytes, ..spent })
         })
     }
 }
