@@ -39,8 +39,8 @@ pub async fn k32_a_preview_is_what_opening_does(factory: &dyn LogFactory) -> Che
         > preview
         = at 12 goes on
         > program gone then preview
-        = at 12 unreadable: a value cannot be read or written as JSON: the log check_report of task confirm#1, which is not open
-        unreadable: a value cannot be read or written as JSON: the log check_report of task confirm#1, which is not open
+        = at 12 unreadable: a value cannot be read or written as JSON: the log tells of task confirm#1, which is not open
+        unreadable: a value cannot be read or written as JSON: the log tells of task confirm#1, which is not open
     "#]];
     check(factory, asking, expected).await
 }
