@@ -426,7 +426,7 @@ impl AppState {
     pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut closing = self.closing.subscribe();
         async move {
-            // What was dropped counts as closed.
+            // A dropped agent counts as closed.
             drop(
                 closing
                     .wait_for(|door| *door == ShutdownPhase::Closed)

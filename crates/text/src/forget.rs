@@ -103,7 +103,7 @@ fn clauses_behind(lower: &str) -> Vec<(usize, usize)> {
     clauses.collect()
 }
 
-/// What a message wants forgotten, and what it wants kept, in its words.
+/// The parts of a message: to forget, and to keep, in its words.
 #[derive(Debug, Clone, Copy)]
 struct Forgetting<'t> {
     /// All the words behind those that ask to forget.
