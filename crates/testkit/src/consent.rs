@@ -174,7 +174,7 @@ impl ConsentSim {
         let cases = number(CASES)?.unwrap_or(fewer.min(self.cases));
         let seeds = match one {
             Some(seed) => seed..seed + 1,
-            None => self.seed..self.seed + cases,
+            None => self.seed..self.seed + cases.max(self.cases),
         };
         let name = std::thread::current().name().map(str::to_owned);
         let (told, end) = tokio::sync::oneshot::channel();
@@ -182,10 +182,18 @@ impl ConsentSim {
         let sim = std::thread::Builder::new().name("simulation".into());
         let spawned = sim.spawn(move || {
             let mut report = ConsentReport::default();
-            let broken = seeds.into_iter().find_map(|seed| {
-                let case = self.case(seed).map(|case| report.add(&case));
-                case.err()
-            });
+            // A share in which little happened goes on with the cases that it left out.
+            let mut seeds = seeds.into_iter();
+            let broken = loop {
+                let is_done = report.cases as u64 >= cases && report.has_tried();
+                let Some(seed) = seeds.next().filter(|_| !is_done) else {
+                    break None;
+                };
+                match self.case(seed) {
+                    Ok(case) => report.add(&case),
+                    Err(broken) => break Some(broken),
+                }
+            };
             let ended = match broken {
                 Some(broken) => Err(Failure::new(match name {
                     Some(name) => broken.replace("{test}", &name),
