@@ -1,7 +1,7 @@
 //! Timetables: made ones, the same for the same number, and some by hand.
 use timetable::schedule::{
-    DayMapping, EventType, Level, PlacementStatus, Preferences, ScheduleState, ScheduleTask, Slot,
-    Source, Strategy, SubjectType, TaskClass, Window,
+    DayMapping, EventType, Level, PlacementPreferences, PlacementStatus, ScheduleState,
+    ScheduleTask, Slot, Source, Strategy, SubjectType, TaskClass, Window,
 };
 
 /// A timetable and what is to be placed in it.
@@ -211,7 +211,7 @@ pub(crate) fn crowded() -> Case {
         let class = subject(&mut dice, class);
         draft.class(class, 100);
     }
-    draft.state.preferences = Some(Preferences::default());
+    draft.state.preferences = Some(PlacementPreferences::default());
     Case {
         name: "500 items, 18 weeks of 20 courses".to_owned(),
         state: draft.state,

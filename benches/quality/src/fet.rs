@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use timetable::schedule::{Preferences, Slot};
+use timetable::schedule::{PlacementPreferences, Slot};
 
 use crate::case::{Case, Draft, SeededRng, subject};
 
@@ -157,7 +157,7 @@ fn case(name: &str, week: &Week, items: u64, weeks: u64, seed: u64) -> Case {
         }
         draft.class(settings, count.max(1));
     }
-    draft.state.preferences = Some(Preferences::default());
+    draft.state.preferences = Some(PlacementPreferences::default());
     Case {
         name: format!("{name}, {items} items, {weeks} weeks"),
         state: draft.state,

@@ -301,7 +301,7 @@ fn say(line: &str) {
 #[cfg(test)]
 mod tests {
     use timetable::schedule::rough_build::build_what_fits;
-    use timetable::schedule::{Preferences, Source, explain};
+    use timetable::schedule::{PlacementPreferences, Source, explain};
 
     use super::*;
 
@@ -309,7 +309,7 @@ mod tests {
     fn every_late_or_weekend_place_names_what_forced_it() {
         let (mut late, mut weekend) = (0, 0);
         for Case { name, mut state } in by_hand().into_iter().chain((1..=60).map(made)) {
-            state.preferences = Some(Preferences::default());
+            state.preferences = Some(PlacementPreferences::default());
             let classes: Vec<u32> = state.task_classes.iter().map(|class| class.id).collect();
             let options = WriteOptions::default();
             let Ok(fits) = build_what_fits(&state, &classes, &options) else {
@@ -329,7 +329,7 @@ mod tests {
                 let [slot] = task.slots.as_slice() else {
                     continue;
                 };
-                let is_late = slot.slot_end >= Preferences::default().late_from;
+                let is_late = slot.slot_end >= PlacementPreferences::default().late_from;
                 let is_weekend = state.day(slot.day).is_some_and(|day| day.day_of_week > 5);
                 if !is_late && !is_weekend {
                     continue;

@@ -3,7 +3,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use timetable::schedule::{
-    Board, DayMapping, EventType, Level, Preferences, ScheduleState, Slot, Strategy, TaskClass,
+    Board, DayMapping, EventType, Level, PlacementPreferences, ScheduleState, Slot, Strategy,
+    TaskClass,
 };
 
 /// Which blocks are open to whom, and what lies there already.
@@ -38,7 +39,7 @@ impl DayWishes {
         let wishes = state
             .preferences
             .clone()
-            .unwrap_or_else(Preferences::neutral);
+            .unwrap_or_else(PlacementPreferences::neutral);
         let block = |day: &DayMapping, block: u8| {
             let section = |section: u8| {
                 let from = |first: u8| first > 0 && section >= first;

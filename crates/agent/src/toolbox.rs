@@ -283,12 +283,12 @@ impl<S: State> Toolbox<S> {
         began(cx, &call, preview.unwrap_or_else(|| admitted.preview()));
         let result = match sight.known(&call.id)? {
             Some(result) => result,
-            None => self.carry_out(cx, sight, admitted, &call).await?,
+            None => self.execute_as_effect(cx, sight, admitted, &call).await?,
         };
         sight.settle(cx, &call.id, result)
     }
 
-    async fn carry_out(
+    async fn execute_as_effect(
         &self,
         cx: &Context<S>,
         sight: &RoundState<S>,

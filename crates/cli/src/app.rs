@@ -107,7 +107,7 @@ impl App {
         };
         // A server shuts down in order instead: it hands its threads over first.
         let at_once = !matches!(command, CliCommand::Serve { .. });
-        let work = async |terminal: &mut Terminal| self.carry_out(command, build, terminal).await;
+        let work = async |terminal: &mut Terminal| self.execute(command, build, terminal).await;
         self.to_its_end(rest, at_once, work).await
     }
 
@@ -159,7 +159,7 @@ impl App {
         }
     }
 
-    async fn carry_out<W: IntoService>(
+    async fn execute<W: IntoService>(
         &self,
         command: CliCommand,
         build: impl AsyncFn(Resources) -> Result<W, BoxError>,
@@ -198,7 +198,7 @@ impl App {
                 self.serve(door, engine, build, terminal).await
             }
             CliCommand::People { command } => {
-                Ok(people::carry_out(command, &self.people(), terminal)?)
+                Ok(people::execute(command, &self.people(), terminal)?)
             }
             CliCommand::Graph { format } => {
                 let (agent, _) = build(self.opened(Store::in_memory(), true)?).await?.parts();

@@ -6,7 +6,7 @@ mod tokens;
 mod usage;
 
 pub use command::PeopleCommand;
-pub(crate) use command::carry_out;
+pub(crate) use command::execute;
 pub(crate) use directory::{OpenRequest, ProgramPeople};
 pub use file::PersonLimits;
 pub(crate) use file::{PeopleFile, digest, same};

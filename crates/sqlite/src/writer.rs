@@ -162,7 +162,7 @@ impl Writer {
     fn execute(&mut self, requests: &[Request]) -> Result<Vec<Outcome>, Error> {
         let mut outcomes = Vec::with_capacity(requests.len());
         for request in requests {
-            outcomes.push(match self.carry_out_one(request) {
+            outcomes.push(match self.execute_one(request) {
                 Ok(answer) => Ok(answer),
                 Err(Refusal::Database(error)) => return Err(error),
                 Err(refused) => Err(on(
@@ -174,7 +174,7 @@ impl Writer {
         Ok(outcomes)
     }
 
-    fn carry_out_one(&mut self, request: &Request) -> Result<Answer, Refusal> {
+    fn execute_one(&mut self, request: &Request) -> Result<Answer, Refusal> {
         match request {
             Request::Append(thread, commit) => self.append(thread, commit).map(Answer::Appended),
             Request::Lease(request) => self.lease(request).map(Answer::Leased),

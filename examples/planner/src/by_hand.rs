@@ -53,7 +53,7 @@ fn kind(word: &str) -> Option<Kind> {
 
 impl Change {
     /// Carries the change out, and returns a text about the result.
-    pub(crate) async fn carry_out(self, desk: &Exchange) -> Result<String, BoxError> {
+    pub(crate) async fn execute(self, desk: &Exchange) -> Result<String, BoxError> {
         Ok(match self {
             Self::Show => format!("{:#}", Value::Object(looked_up(desk, |_| true).await?)),
             Self::Set {

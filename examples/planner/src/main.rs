@@ -104,7 +104,7 @@ async fn main() -> ExitCode {
                     Change::Show => Exchange::open(app.to_read(&opened.dir.join(DESK))?)?,
                     _ => desk(&opened)?,
                 };
-                screen.line(change.carry_out(&desk).await?);
+                screen.line(change.execute(&desk).await?);
                 Ok(())
             })
             .await
@@ -118,8 +118,10 @@ async fn main() -> ExitCode {
             })
             .await
         }
-        Some(OwnCommand::Shared(command)) => Box::pin(talk(app, Some(command), manner)).await,
-        None => Box::pin(talk(app, None, manner)).await,
+        Some(OwnCommand::Shared(command)) => {
+            Box::pin(run_command(app, Some(command), manner)).await
+        }
+        None => Box::pin(run_command(app, None, manner)).await,
     }
 }
 
@@ -131,7 +133,7 @@ async fn to_look(app: &App) -> Result<Resources, BoxError> {
     }
 }
 
-async fn talk(app: App, command: Option<CliCommand>, manner: PlanningMode) -> ExitCode {
+async fn run_command(app: App, command: Option<CliCommand>, manner: PlanningMode) -> ExitCode {
     app.run(command, async |opened| wired(&opened, manner))
         .await
 }

@@ -1,8 +1,8 @@
 //! Calendars, and the language in which a conversation speaks of them.
 pub use fugato::cli::Lang;
 pub use timetable::calendar::{
-    Calendar, Classes, Export, ImportError, Intake, Picture, Remark, Sections, WeekTable, export,
-    import, open, read_file, write_file,
+    Classes, Export, IcsCalendar, ImportError, Intake, Picture, Remark, Sections, WeekTable,
+    export, import, open, read_file, write_file,
 };
 
 /// Lets texts of timetables be in the language that is spoken now.

@@ -22,7 +22,7 @@ pub use timetable::schedule::{ClassItem, ClassWrite, WrittenClass};
 
 use crate::{
     deps::ScheduleProvider,
-    schedule::{Difference, Preferences, ScheduleState},
+    schedule::{Difference, PlacementPreferences, ScheduleState},
 };
 
 /// A store of calendars by name.
@@ -91,7 +91,7 @@ pub enum StoreWrite {
     /// The person's preferences; none for nothing.
     Preferences {
         /// All of it.
-        wishes: Option<Preferences>,
+        wishes: Option<PlacementPreferences>,
     },
     /// Something to remember.
     Note(MemoryNote),

@@ -10,7 +10,7 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
-use timetable::calendar::{Calendar, Classes, Lang, Occurrence, import};
+use timetable::calendar::{Classes, IcsCalendar, Lang, Occurrence, import};
 
 const ZONES: [&str; 3] = ["Europe/Berlin", "America/New_York", "Asia/Shanghai"];
 
@@ -47,7 +47,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
 }
 
 fn follow(file: &str, bytes: &[u8]) -> Result<Value, Box<dyn std::error::Error>> {
-    let calendar = match Calendar::parse(file, bytes) {
+    let calendar = match IcsCalendar::parse(file, bytes) {
         Ok(calendar) => calendar,
         Err(error) => return Ok(json!({ "error": error.to_string() })),
     };

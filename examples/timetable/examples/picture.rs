@@ -4,11 +4,11 @@
 use std::io::Write;
 
 use jiff::tz::TimeZone;
-use timetable::calendar::{Calendar, Classes, Lang, Picture, import};
+use timetable::calendar::{Classes, IcsCalendar, Lang, Picture, import};
 use timetable::schedule::rough_build::rough_build;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let courses = Calendar::parse("courses.ics", include_bytes!("../sample/zh/courses.ics"))?;
+    let courses = IcsCalendar::parse("courses.ics", include_bytes!("../sample/zh/courses.ics"))?;
     let classes = Classes::parse("tasks.toml", include_bytes!("../sample/zh/tasks.toml"))?;
     let intake = import(&courses, &classes, &TimeZone::UTC, Lang::Zh);
 

@@ -38,7 +38,7 @@ pub use explain::{Obstacle, ObstacleReason, OtherPlace, PlaceReason, explain};
 pub use fewest_moves::fewest_moves;
 pub use local_search::local_search;
 pub use lookup::Point;
-pub use objective::{CostlyTime, Discomfort, ObjectiveTerm, Preferences};
+pub use objective::{CostlyTime, Discomfort, ObjectiveTerm, PlacementPreferences};
 pub use quality::Quality;
 pub use queue::{Queue, QueueUpdate};
 pub use refine::{OptimisationReport, RefineEnd, refine};

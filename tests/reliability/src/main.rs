@@ -140,7 +140,7 @@ enum Trial {
 async fn main() -> ExitCode {
     let trial = Program::parse().trial;
     let is_child = matches!(trial, Trial::Serve(_));
-    let code = match carry_out(trial).await {
+    let code = match execute(trial).await {
         Ok(problems) if problems.is_empty() => ExitCode::SUCCESS,
         Ok(problems) => {
             tell(&problems.join("\n"));
@@ -159,7 +159,7 @@ async fn main() -> ExitCode {
 }
 
 /// What is wrong.
-async fn carry_out(trial: Trial) -> TrialResult<Vec<String>> {
+async fn execute(trial: Trial) -> TrialResult<Vec<String>> {
     match trial {
         Trial::Kill {
             store,

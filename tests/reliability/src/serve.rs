@@ -233,7 +233,7 @@ async fn take_orders<S: State>(
         let order: Order = serde_json::from_str(&line)?;
         let runner = runner.clone();
         tokio::spawn(async move {
-            let carried = carry_out(&runner, &order, input).await;
+            let carried = execute(&runner, &order, input).await;
             let said = match carried {
                 Ok(Some(said)) => said,
                 Ok(None) => return Ok(()),
@@ -248,7 +248,7 @@ async fn take_orders<S: State>(
     Ok(())
 }
 
-async fn carry_out<S: State>(
+async fn execute<S: State>(
     runner: &Runner<S>,
     order: &Order,
     input: fn(u64) -> Vec<S::Update>,

@@ -71,7 +71,7 @@ fn role_name(role: CallerRole) -> &'static str {
 }
 
 /// Carries out a command on the file of people.
-pub(crate) fn carry_out(
+pub(crate) fn execute(
     command: PeopleCommand,
     path: &Path,
     terminal: &mut Terminal,

@@ -76,7 +76,7 @@ impl Docs {
         checked.map_err(|kind| StoreError::new(kind, "write").on_document(&write.space, &write.key))
     }
 
-    fn carry_out(&mut self, write: DocWrite, now: Millis) -> Option<Version> {
+    fn apply(&mut self, write: DocWrite, now: Millis) -> Option<Version> {
         let DocWrite {
             space, key, value, ..
         } = write;
@@ -133,7 +133,7 @@ impl DocStore for MemoryDocs {
             docs.check(write, now)?;
         }
         docs.sweep(now);
-        let write = |write| docs.carry_out(write, now);
+        let write = |write| docs.apply(write, now);
         Ok(batch.into_iter().map(write).collect())
     }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::log::{CheckResult, Failure, LogFactory, holds, same};
 
 /// Builds a loop that runs a `rounds` times in each run, each time with a line of `bytes`.
-fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure> {
+fn rounds_graph(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure> {
     let (nodes, routers) = (calls.clone(), calls.clone());
     Ok(Graph::<Page>::starting_at("a")
         .node("a", move |_: Context<Page>| {
@@ -32,7 +32,7 @@ pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(
     factory: &dyn LogFactory,
 ) -> CheckResult {
     let desk = Fixture::of(factory).await?;
-    let graph = talk(600, 8_000, &Calls::default())?;
+    let graph = rounds_graph(600, 8_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
     let bytes: usize = desk
         .log
@@ -94,7 +94,7 @@ async fn settle(desk: &Fixture, puts: usize) -> CheckResult {
 /// A damaged snapshot only costs time.
 pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
-    let graph = talk(200, 6_000, &Calls::default())?;
+    let graph = rounds_graph(200, 6_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
     settle(&desk, 1).await?;
     desk.log.spoil_snapshots();
@@ -112,7 +112,7 @@ pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Chec
 pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> CheckResult {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
-    let graph = talk(9, 10, &calls)?;
+    let graph = rounds_graph(9, 10, &calls)?;
     let page = finished(desk.start(&graph).await)?;
     same("calls of the run", calls.take().len(), 18)?;
     desk.another_process();
@@ -248,7 +248,7 @@ pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> CheckRe
 /// that is not of its type: nothing is built by what it says.
 pub async fn k16_d26_another_format_is_refused(factory: &dyn LogFactory) -> CheckResult {
     let desk = Fixture::of(factory).await?;
-    let graph = talk(2, 3, &Calls::default())?;
+    let graph = rounds_graph(2, 3, &Calls::default())?;
     finished(desk.start(&graph).await)?;
     for record in desk.log.commits().iter().flat_map(|commit| &commit.records) {
         let body = record.0.split_first();

@@ -32,7 +32,7 @@ fn unavailable(operation: &'static str) -> StoreError {
 
 impl FaultLog {
     /// Carries one request out, with the fault that is due.
-    async fn carry_out<T: Send>(
+    async fn execute<T: Send>(
         &self,
         (doing, operation): (Activity, &'static str),
         label: String,
@@ -227,7 +227,7 @@ impl ThreadLog for FaultLog {
             }
         };
         let appended = self
-            .carry_out((Activity::Append, "append"), facts(commit), act)
+            .execute((Activity::Append, "append"), facts(commit), act)
             .await?;
         self.acknowledged(commit, &appended);
         Ok(appended)
@@ -241,13 +241,13 @@ impl ThreadLog for FaultLog {
     ) -> Result<Vec<(Seq, Record)>, StoreError> {
         let act = self.inner.log.read(thread, from, limit);
         let label = format!("from {from}");
-        self.carry_out((Activity::Read, "read"), label, act).await
+        self.execute((Activity::Read, "read"), label, act).await
     }
 
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
         let act = self.inner.log.head(thread);
         let label = "the end".to_owned();
-        self.carry_out((Activity::Read, "read"), label, act).await
+        self.execute((Activity::Read, "read"), label, act).await
     }
 
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
@@ -262,9 +262,7 @@ impl ThreadLog for FaultLog {
         };
         let act = self.inner.log.lease(request);
         let known = self.core.seen().acknowledged;
-        let leased = self
-            .carry_out((doing, operation), String::new(), act)
-            .await?;
+        let leased = self.execute((doing, operation), String::new(), act).await?;
         if let (LeaseOutcome::Granted(leases), Some(thread)) = (&leased, thread) {
             for lease in leases {
                 self.remembers(lease.head, known);

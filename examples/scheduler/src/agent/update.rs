@@ -13,7 +13,7 @@ use super::{
 use crate::{
     calendar::Lang,
     contract::Call,
-    schedule::{Change, Difference, Preferences, QueueUpdate, ScheduleState},
+    schedule::{Change, Difference, PlacementPreferences, QueueUpdate, ScheduleState},
     store::{StoreWrite, WrittenClass},
 };
 
@@ -128,7 +128,7 @@ pub enum Update {
     /// This is kept for the person, without a card.
     Errand(StoreWrite),
     /// The person prefers this from now on; none for nothing.
-    Preferred(Option<Preferences>),
+    Preferred(Option<PlacementPreferences>),
     /// These times are kept free from now on, and no others.
     KeptFree(Vec<FreeTime>),
     /// These times, and no others, are kept free once the person has agreed to what this needs.

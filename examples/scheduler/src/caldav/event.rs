@@ -2,7 +2,7 @@
 use jiff::{civil::Date, tz::TimeZone};
 
 use crate::{
-    calendar::{Calendar, Sections},
+    calendar::{IcsCalendar, Sections},
     schedule::{ScheduleState, Slot},
 };
 
@@ -73,7 +73,7 @@ pub(super) fn place(
     sections: &Sections,
     zone: &TimeZone,
 ) -> Option<Slot> {
-    let calendar = Calendar::parse("the calendar server", text.as_bytes()).ok()?;
+    let calendar = IcsCalendar::parse("the calendar server", text.as_bytes()).ok()?;
     let date = |day: &crate::schedule::DayMapping| day.date.parse::<Date>().ok();
     let days = &schedule.window.days;
     let (first, last) = (days.first().and_then(date)?, days.last().and_then(date)?);

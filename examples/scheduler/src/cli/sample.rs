@@ -108,7 +108,7 @@ fn moved(text: &str, days: i32) -> String {
 #[cfg(test)]
 mod tests {
     use scheduler::{
-        calendar::{Calendar, Classes, import, language},
+        calendar::{Classes, IcsCalendar, import, language},
         schedule::rough_build::rough_build,
     };
 
@@ -120,7 +120,7 @@ mod tests {
             for n in (0..371).step_by(5) {
                 let today = date(2026, 11, 23).checked_add(n.days()).unwrap();
                 let (courses, tasks) = sample(lang, today);
-                let calendar = Calendar::parse("courses.ics", courses.as_bytes()).unwrap();
+                let calendar = IcsCalendar::parse("courses.ics", courses.as_bytes()).unwrap();
                 let classes = Classes::parse("tasks.toml", tasks.as_bytes()).unwrap();
                 let here = TimeZone::get(if n % 2 == 0 { "UTC" } else { "Asia/Tokyo" }).unwrap();
                 let intake = import(&calendar, &classes, &here, language(lang));

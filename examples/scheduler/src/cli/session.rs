@@ -13,7 +13,7 @@ use fugato::{
 use jiff::{civil::DateTime, tz::TimeZone};
 use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
-    calendar::{Calendar, Classes, Intake, Lang, language, open as read, read_file, write_file},
+    calendar::{Classes, IcsCalendar, Intake, Lang, language, open as read, read_file, write_file},
     clock,
     deps::Deps,
     graph::graph,
@@ -233,7 +233,7 @@ fn check(
     let name = |given: &Option<PathBuf>, kept: &Path| {
         given.as_deref().unwrap_or(kept).display().to_string()
     };
-    Calendar::parse(&name(&job.courses, courses), &courses_bytes)?;
+    IcsCalendar::parse(&name(&job.courses, courses), &courses_bytes)?;
     Classes::parse(&name(&job.tasks, tasks), &tasks_bytes)?;
     Ok(())
 }

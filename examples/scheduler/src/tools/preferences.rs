@@ -12,7 +12,7 @@ use super::{Cx, ToolView};
 use crate::{
     agent::{FreeTime, Update},
     calendar::Lang,
-    schedule::{CostlyTime, Preferences, ScheduleState, Sections, Slot},
+    schedule::{CostlyTime, PlacementPreferences, ScheduleState, Sections, Slot},
     understand::Words,
 };
 
@@ -74,7 +74,7 @@ pub struct PreferenceArgs {
     /// All preferences as they were before; for undoing.
     #[schemars(with = "Option<Value>", extend("x-zh" = "先前的全部偏好，用于撤销。"))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Box<Preferences>>,
+    pub before: Option<Box<PlacementPreferences>>,
     /// True to have no preferences at all.
     #[schemars(extend("x-zh" = "true 表示不要任何偏好。"))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -143,7 +143,7 @@ impl PreferenceArgs {
     ///
     /// # Errors
     /// The first argument that is wrong, and what is allowed.
-    pub fn applied(&self, state: &ScheduleState) -> Result<Option<Preferences>, String> {
+    pub fn applied(&self, state: &ScheduleState) -> Result<Option<PlacementPreferences>, String> {
         if self.none {
             return Ok(None);
         }
@@ -154,12 +154,12 @@ impl PreferenceArgs {
             return Err(say!("name at least one preference", "请至少写一个偏好"));
         }
         let sections = &state.window.sections;
-        let usual = Preferences::default();
+        let usual = PlacementPreferences::default();
         // Without preferences every place costs nothing.
         let mut wishes = state
             .preferences
             .clone()
-            .unwrap_or_else(Preferences::neutral);
+            .unwrap_or_else(PlacementPreferences::neutral);
         let set = |cost: &mut u32, liking: Option<Liking>, usual: u32| {
             *cost = liking.map_or(*cost, |liking| liking.cost(usual));
         };
@@ -206,7 +206,7 @@ impl PreferenceArgs {
 const RATHER_NOT: u32 = 4;
 
 impl TimeLiking {
-    fn apply(&self, wishes: &mut Preferences, sections: &Sections) -> Result<(), String> {
+    fn apply(&self, wishes: &mut PlacementPreferences, sections: &Sections) -> Result<(), String> {
         weekdays("times", &self.days_of_week)?;
         let all = 1..=sections.count();
         let touched: Vec<u8> = match &self.time {
@@ -406,10 +406,10 @@ mod tests {
         },
     };
 
-    fn applied(args: Value) -> Result<Option<Preferences>, String> {
+    fn applied(args: Value) -> Result<Option<PlacementPreferences>, String> {
         let args: PreferenceArgs = serde_json::from_value(args).expect("the arguments are right");
         let state = ScheduleState {
-            preferences: Some(Preferences::default()),
+            preferences: Some(PlacementPreferences::default()),
             ..ScheduleState::default()
         };
         args.applied(&state)
@@ -470,22 +470,22 @@ mod tests {
 
     #[test]
     fn what_is_named_changes_and_all_else_stays() {
-        let usual = Preferences::default;
+        let usual = PlacementPreferences::default;
         let late = serde_json::json!({ "late_from": "21:00", "late": "avoid" });
-        let wanted = Preferences {
+        let wanted = PlacementPreferences {
             late_from: 11,
             late: AVOIDED,
             ..usual()
         };
         assert_eq!(applied(late), Ok(Some(wanted)));
         let fine = serde_json::json!({ "weekend": "fine" });
-        let wanted = Preferences {
+        let wanted = PlacementPreferences {
             weekend: 0,
             ..usual()
         };
         assert_eq!(applied(fine), Ok(Some(wanted)));
-        let before = serde_json::json!({ "before": Preferences::neutral() });
-        assert_eq!(applied(before), Ok(Some(Preferences::neutral())));
+        let before = serde_json::json!({ "before": PlacementPreferences::neutral() });
+        assert_eq!(applied(before), Ok(Some(PlacementPreferences::neutral())));
         assert_eq!(applied(serde_json::json!({ "none": true })), Ok(None));
         for wrong in [
             serde_json::json!({}),
@@ -511,9 +511,9 @@ mod tests {
             .expect("all are right")
             .expect("there are some");
         let cost = |day, section| {
-            Preferences {
+            PlacementPreferences {
                 times: wishes.times.clone(),
-                ..Preferences::neutral()
+                ..PlacementPreferences::neutral()
             }
             .cost(day, section)
         };

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::TransferInput;
 use crate::{
-    calendar::{Calendar, Classes, Intake, Lang, import, language, read_file, write_file},
+    calendar::{Classes, IcsCalendar, Intake, Lang, import, language, read_file, write_file},
     clock,
     results::{COURSES, TASKS},
     schedule::{ScheduleState, Slot},
@@ -60,7 +60,7 @@ impl Brought {
         };
         let courses = file(input.courses, COURSES, EMPTY.to_owned())?;
         let tasks = file(input.tasks, TASKS, no_classes(clock::today()))?;
-        let calendar = Calendar::parse(COURSES, &courses).map_err(refused)?;
+        let calendar = IcsCalendar::parse(COURSES, &courses).map_err(refused)?;
         let classes = Classes::parse(TASKS, &tasks).map_err(refused)?;
         let intake = import(&calendar, &classes, &TimeZone::system(), language(lang));
         Ok(Self {

@@ -6,7 +6,7 @@ use super::{
     words::{WEEKDAYS, Words},
 };
 use crate::{
-    schedule::{ClosedTime, Level, Preferences, ScheduleTask, Slot},
+    schedule::{ClosedTime, Level, PlacementPreferences, ScheduleTask, Slot},
     tools::{Liking, TermsEdit},
 };
 
@@ -68,7 +68,7 @@ impl Words<'_> {
     }
 
     /// Returns what a person prefers, a line for each.
-    pub(crate) fn preferences(&self, wishes: Option<&Preferences>) -> Vec<String> {
+    pub(crate) fn preferences(&self, wishes: Option<&PlacementPreferences>) -> Vec<String> {
         let Some(wishes) = wishes else {
             let nothing = ("Every time is as good as another.", "任何时间都一样。");
             return vec![self.lang.pick(nothing.0, nothing.1).to_owned()];
@@ -212,10 +212,10 @@ impl Words<'_> {
     /// Returns the lines of the preferences that another state of them does not have.
     pub(crate) fn preferred_anew(
         &self,
-        before: Option<&Preferences>,
-        after: Option<&Preferences>,
+        before: Option<&PlacementPreferences>,
+        after: Option<&PlacementPreferences>,
     ) -> Vec<String> {
-        let none = Preferences::neutral();
+        let none = PlacementPreferences::neutral();
         let known = self.preferences(Some(before.unwrap_or(&none)));
         let mut lines = self.preferences(after);
         lines.retain(|line| !known.contains(line));

@@ -9,7 +9,7 @@ use scheduler::{
     agent::CardReply,
     calendar::Lang,
     llm_config::{LlmConfig, OnFailure},
-    schedule::{Preferences, ScheduleState, Slot, TaskClass, Window},
+    schedule::{PlacementPreferences, ScheduleState, Slot, TaskClass, Window},
     tools::{EDIT_TASK_CLASS, KEEP_FREE, SET_PREFERENCES},
 };
 use serde_json::{Value, json};
@@ -354,7 +354,7 @@ async fn words_about_wishes_are_undone_by_a_word_where_there_were_none() {
         }
         let (after, free) = kept(&home).await;
         assert_eq!(after, before, "{said}");
-        assert_eq!(after.preferences, None::<Preferences>);
+        assert_eq!(after.preferences, None::<PlacementPreferences>);
         assert!(free.as_array().is_none_or(Vec::is_empty), "{said}: {free}");
     }
 }

@@ -11,7 +11,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use thiserror::Error;
 
-use crate::schedule::{ClosedTime, FixedTime, Level, Preferences, Sections, Strategy, SubjectType};
+use crate::schedule::{
+    ClosedTime, FixedTime, Level, PlacementPreferences, Sections, Strategy, SubjectType,
+};
 
 /// The tasks to do and the days on which they may be placed.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +34,7 @@ pub struct Classes {
     /// The classes, in the order of the file.
     pub classes: Vec<Class>,
     /// The wishes for the times of items; those of most people if the file does not say.
-    pub preferences: Preferences,
+    pub preferences: PlacementPreferences,
 }
 
 /// A class of items that belong together.

@@ -20,7 +20,7 @@ pub(crate) use zone::known;
 
 /// A calendar as it was read. What cannot be read costs one entry or one line, and is noted.
 #[derive(Debug, Clone)]
-pub struct Calendar {
+pub struct IcsCalendar {
     file: String,
     zone: Option<TimeZone>,
     events: Vec<Event>,
@@ -51,7 +51,7 @@ pub struct Occurrence {
     pub line: usize,
 }
 
-impl Calendar {
+impl IcsCalendar {
     /// Reads a calendar. `file` is its name in errors.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use crate::schedule::{
 
 use super::classes::{Class, Classes, ClassesError, Item};
 use super::file::{FileError, read_file};
-use super::ics::{Calendar, IcsError};
+use super::ics::{IcsCalendar, IcsError};
 use crate::lang::Lang;
 
 pub use remark::{EntryRemark, Remark};
@@ -60,14 +60,14 @@ pub fn open(
     local: &TimeZone,
     lang: Lang,
 ) -> Result<Intake, ImportError> {
-    let calendar = Calendar::parse(&courses.display().to_string(), &read_file(courses)?)?;
+    let calendar = IcsCalendar::parse(&courses.display().to_string(), &read_file(courses)?)?;
     let classes = Classes::parse(&classes.display().to_string(), &read_file(classes)?)?;
     Ok(import(&calendar, &classes, local, lang))
 }
 
 /// Makes a schedule of a calendar and a class file; see [`open`]. `lang` names entries without a
 /// name.
-pub fn import(calendar: &Calendar, classes: &Classes, local: &TimeZone, lang: Lang) -> Intake {
+pub fn import(calendar: &IcsCalendar, classes: &Classes, local: &TimeZone, lang: Lang) -> Intake {
     let zone = classes
         .zone
         .as_ref()
@@ -112,7 +112,7 @@ pub(super) fn same_name(a: &str, b: &str) -> bool {
 }
 
 /// Returns a remark for each name that no entry of the calendar has.
-fn unknown_names(key: &'static str, names: &[String], calendar: &Calendar) -> Vec<Remark> {
+fn unknown_names(key: &'static str, names: &[String], calendar: &IcsCalendar) -> Vec<Remark> {
     let known = calendar.names();
     let missing = names
         .iter()

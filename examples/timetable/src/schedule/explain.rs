@@ -339,7 +339,7 @@ fn weeks(state: &ScheduleState, task: &ScheduleTask) -> Option<(Vec<u16>, u32)> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::Preferences;
+    use super::super::PlacementPreferences;
     use super::super::fixture::{course, state, suggested};
     use super::*;
 
@@ -358,7 +358,7 @@ mod tests {
                 suggested(3, 2, 1, Slot::new(1, 11, 12)),
             ],
         );
-        now.preferences = Some(Preferences::default());
+        now.preferences = Some(PlacementPreferences::default());
         let reason = explain(&now, 3, &WriteOptions::default()).unwrap();
         assert_eq!(
             reason,
@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn other_places_have_their_price_and_closed_ones_their_reason() {
         let mut now = state(7, vec![suggested(1, 1, 1, Slot::new(6, 1, 2))]);
-        now.preferences = Some(Preferences::default());
+        now.preferences = Some(PlacementPreferences::default());
         now.task_classes[0].excluded_days_of_week = vec![1, 2, 3, 4];
         let ahead = WriteOptions::default().earliest(Some((6, 1)));
         let reason = explain(&now, 1, &ahead).unwrap();

@@ -11,12 +11,12 @@ use super::{Board, EventType, SECTIONS, ScheduleState, Slot, Source};
 /// two demanding subjects side by side cost 1000, a switch between subjects 20, a section beyond
 /// an even share of the days 1.
 ///
-/// A wish whose cost is 0 does not count, so [`Preferences::neutral`] has no wish at all. The
+/// A wish whose cost is 0 does not count, so [`PlacementPreferences::neutral`] has no wish at all. The
 /// default is that of most people: no late evenings, free weekends if there is room elsewhere, and
 /// no day that is full from morning to night.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Preferences {
+pub struct PlacementPreferences {
     /// The first section of the evening; 0 if there is none.
     pub evening_from: u8,
     /// The cost of a section in the evening.
@@ -74,7 +74,7 @@ impl CostlyTime {
     }
 }
 
-impl Default for Preferences {
+impl Default for PlacementPreferences {
     /// Returns the wishes of most people, for twelve sections from 08:00 to 22:30.
     fn default() -> Self {
         Self {
@@ -99,7 +99,7 @@ impl Default for Preferences {
     }
 }
 
-impl Preferences {
+impl PlacementPreferences {
     /// Returns no wishes.
     pub const fn neutral() -> Self {
         Self {
@@ -374,7 +374,7 @@ mod tests {
     fn evenings_and_weekends_are_used_last() {
         let mut now = term(Strategy::Steady);
         let neutral = planned(now.clone());
-        now.preferences = Some(Preferences::default());
+        now.preferences = Some(PlacementPreferences::default());
         let slots = planned(now);
         let late = |slots: &[Slot]| slots.iter().filter(|slot| slot.slot_start > 10).count();
         let weekends = |slots: &[Slot]| slots.iter().filter(|slot| is_weekend(**slot)).count();
@@ -391,7 +391,7 @@ mod tests {
             .retain(|task| task.event_type != EventType::Course);
         let days = |slots: &[Slot], day| slots.iter().filter(|slot| slot.day == day).count();
         assert_eq!(days(&planned(now.clone()), 1), 6);
-        now.preferences = Some(Preferences::default());
+        now.preferences = Some(PlacementPreferences::default());
         let slots = planned(now);
         // Ten blocks in as few days as four a day need, none of them late.
         assert_eq!(
@@ -415,10 +415,10 @@ mod tests {
                 course(4, "Lecture", 1, 1, 2),
             ],
         );
-        let wishes = Preferences {
+        let wishes = PlacementPreferences {
             lunch_sections: vec![5],
             buffer: 7,
-            ..Preferences::default()
+            ..PlacementPreferences::default()
         };
         now.preferences = Some(wishes);
         let monday = 2 * 2 + 4 + 7 + 2 * 8 + 4 * 4;
@@ -427,7 +427,7 @@ mod tests {
         assert_eq!(quality.discomfort, monday + saturday);
         // Three items in one week are their even share.
         assert_eq!(quality.bunching, 0);
-        now.preferences = Some(Preferences::neutral());
+        now.preferences = Some(PlacementPreferences::neutral());
         assert_eq!(Quality::of(&now).discomfort, 0);
     }
 
@@ -441,7 +441,7 @@ mod tests {
                 suggested(3, 1, 3, Slot::new(5, 1, 2)),
             ],
         );
-        now.preferences = Some(Preferences::default());
+        now.preferences = Some(PlacementPreferences::default());
         assert_eq!(Quality::of(&now).bunching, 12);
         now.apply(&Change::Place {
             task: 3,

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Preferences, Sections, Terms};
+use super::{PlacementPreferences, Sections, Terms};
 
 /// The number of sections in a day without a table of its own.
 pub const SECTIONS: u8 = 12;
@@ -20,7 +20,7 @@ pub struct ScheduleState {
     pub task_classes: Vec<TaskClass>,
     /// The wishes of the person for the times of items; none to let every time be as good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub preferences: Option<Preferences>,
+    pub preferences: Option<PlacementPreferences>,
 }
 
 /// The days that can be planned, numbered from 1.

@@ -80,7 +80,7 @@ impl BrokenStore {
         checked.map_err(|kind| StoreError::new(kind, "write").on_document(&write.space, &write.key))
     }
 
-    fn carry_out(&self, docs: &mut Docs, write: &DocWrite, now: Millis) -> Option<Version> {
+    fn apply(&self, docs: &mut Docs, write: &DocWrite, now: Millis) -> Option<Version> {
         let address = self.address(&write.space, &write.key);
         docs.before = docs.kept.clone();
         let old = if write.value.is_none() && self.has(DocFlaw::KeepsDeleted) {
@@ -142,7 +142,7 @@ impl BrokenStore {
             if self.has(DocFlaw::WritesHalf) {
                 self.check(&docs, write, now)?;
             }
-            answers.push(self.carry_out(&mut docs, write, now));
+            answers.push(self.apply(&mut docs, write, now));
         }
         Ok(answers)
     }
@@ -184,7 +184,7 @@ impl DocStore for BrokenStore {
             DocFlaw::ShowsHalf => {
                 let mut answers = vec![];
                 for write in &batch {
-                    answers.push(self.carry_out(&mut self.open().0, write, now));
+                    answers.push(self.apply(&mut self.open().0, write, now));
                     // Long enough for a reader on a busy machine to see half a batch.
                     tokio::time::sleep(std::time::Duration::from_millis(2)).await;
                 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use super::ROUGH_BUILD_DONE;
 use crate::{
     agent::{AgentState, ContextHook, Mode, Upserts},
-    schedule::{Change, Difference, PlacementStatus, Preferences, ScheduleState, differences},
+    schedule::{
+        Change, Difference, PlacementPreferences, PlacementStatus, ScheduleState, differences,
+    },
     store::{WrittenClass, decided},
 };
 
@@ -101,7 +103,7 @@ impl AgentState {
     }
 
     /// Changes what the person prefers in each schedule that the conversation holds.
-    pub(in crate::agent) fn prefer(&mut self, wishes: Option<&Preferences>) {
+    pub(in crate::agent) fn prefer(&mut self, wishes: Option<&PlacementPreferences>) {
         self.remember();
         let known = [&mut self.schedule, &mut self.original, &mut self.stored];
         for schedule in known.into_iter().flatten() {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     schedule::{
-        Change, EventType, Preferences, ScheduleState, ScheduleTask, Slot,
+        Change, EventType, PlacementPreferences, ScheduleState, ScheduleTask, Slot,
         tools::{ArrangeArgs, Arrangement, PartStart, arrange},
     },
     tools::{
@@ -610,8 +610,12 @@ impl Planner<'_> {
 
     /// Names what still lies where the person would rather not have it, and the days beyond the
     /// limit.
-    fn say_costlier(&mut self, before: Option<&Preferences>, after: &Preferences) {
-        let cost = |wishes: Option<&Preferences>, slot: &Slot| {
+    fn say_costlier(
+        &mut self,
+        before: Option<&PlacementPreferences>,
+        after: &PlacementPreferences,
+    ) {
+        let cost = |wishes: Option<&PlacementPreferences>, slot: &Slot| {
             let day = self.work.day(slot.day).map_or(1, |day| day.day_of_week);
             let sections = slot.slot_start..=slot.slot_end;
             let costs = sections.map(|section| wishes.map_or(0, |it| it.cost(day, section)));
@@ -655,7 +659,7 @@ impl Planner<'_> {
     }
 
     /// Moves items out of sections that the person would avoid.
-    fn leave(&mut self, wishes: &Preferences) {
+    fn leave(&mut self, wishes: &PlacementPreferences) {
         let costly = |day: u8| {
             let sections = 1..=self.work.window.sections.count();
             let costly = sections.filter(|section| wishes.cost(day, *section) >= LEAVES);

@@ -2,7 +2,7 @@
 use jiff::civil::Time;
 use serde::Deserialize;
 
-use crate::schedule::{Preferences, Sections, clock, range};
+use crate::schedule::{PlacementPreferences, Sections, clock, range};
 
 use super::raw::RawWeekday;
 
@@ -43,11 +43,11 @@ impl RawPreferences {
     pub(super) fn resolve(
         self,
         sections: &Sections,
-    ) -> Result<Preferences, (&'static str, String)> {
+    ) -> Result<PlacementPreferences, (&'static str, String)> {
         let usual = if self.neutral {
-            Preferences::neutral()
+            PlacementPreferences::neutral()
         } else {
-            Preferences::default()
+            PlacementPreferences::default()
         };
         let time = |key, text: Option<String>, usual: Time| match text {
             Some(text) => clock(&text).ok_or((
@@ -74,7 +74,7 @@ impl RawPreferences {
         if let Some(day) = quiet_days.iter().find(|day| !(1..=7).contains(*day)) {
             return Err(("quiet_days", format!("has {day}; allowed are 1 to 7")));
         }
-        Ok(Preferences {
+        Ok(PlacementPreferences {
             evening_from: first(sections, evening),
             evening: cost("evening", self.evening, usual.evening)?,
             late_from: first(sections, late),

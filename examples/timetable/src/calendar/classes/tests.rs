@@ -43,7 +43,7 @@ fn toml_and_json_say_the_same() {
         zone: known_zone("Asia/Shanghai"),
         sections: Sections::default(),
         embeddable: vec!["College English".to_owned()],
-        preferences: Preferences::default(),
+        preferences: PlacementPreferences::default(),
         ignore: Vec::new(),
         classes: vec![Class {
             name: "Algebra".to_owned(),
@@ -242,11 +242,11 @@ fn preferences_are_read_by_the_clock_and_may_be_switched_off() {
     let mine = with("late_from = \"19:30\"\nweekend = 0\nquiet_days = [\"Friday\"]\n");
     assert_eq!(
         mine,
-        Ok(Preferences {
+        Ok(PlacementPreferences {
             late_from: 10,
             weekend: 0,
             quiet_days: vec![5],
-            ..Preferences::default()
+            ..PlacementPreferences::default()
         })
     );
     let lunch = with("neutral = true\nlunch_time = \"11:00-14:30\"\nlunch = 9\n");

@@ -1,6 +1,6 @@
 use jiff::civil::date;
 
-use crate::calendar::{Calendar, Classes, Lang, import};
+use crate::calendar::{Classes, IcsCalendar, Lang, import};
 use crate::schedule::TaskClass;
 
 use super::*;
@@ -9,7 +9,7 @@ const COURSES: &[u8] = include_bytes!("../../../sample/en/courses.ics");
 const TASKS: &[u8] = include_bytes!("../../../sample/en/tasks.toml");
 
 fn intake() -> crate::calendar::Intake {
-    let calendar = Calendar::parse("courses.ics", COURSES).expect("the sample is in order");
+    let calendar = IcsCalendar::parse("courses.ics", COURSES).expect("the sample is in order");
     let classes = Classes::parse("tasks.toml", TASKS).expect("the sample is in order");
     import(&calendar, &classes, &TimeZone::UTC, Lang::En)
 }
@@ -134,7 +134,7 @@ END:VCALENDAR
 fn what_is_written_is_read_back_the_same() {
     let intake = placed();
     let written = exported(&intake, Lang::Zh).expect("every day has a date");
-    let calendar = Calendar::parse("out.ics", written.as_bytes()).expect("it was just written");
+    let calendar = IcsCalendar::parse("out.ics", written.as_bytes()).expect("it was just written");
     let (found, _) = calendar.occurrences(date(2026, 3, 2), date(2026, 3, 29), &intake.zone);
     let read: Vec<(String, u16, Vec<u8>)> = found
         .into_iter()

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
-use super::Calendar;
+use super::IcsCalendar;
 use super::component::{Component, components};
 use super::error::{Fault, IcsError, IcsProblem, Loss};
 use super::lines::{Line, read_lines};
@@ -40,7 +40,7 @@ pub(super) struct Event {
 }
 
 /// Reads the events of a file. What cannot be read of it costs a line or an entry, and is noted.
-pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Calendar, IcsError> {
+pub(super) fn read(file: &str, bytes: &[u8]) -> Result<IcsCalendar, IcsError> {
     let mut faults = Vec::new();
     let lines = read_lines(bytes, &mut faults);
     let components = components(&lines, &mut faults);
@@ -81,7 +81,7 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Calendar, IcsError> {
     let outdated = drop_outdated(&mut events).into_iter();
     problems.extend(outdated.map(|(fault, name)| fault.within(file, Some(&name))));
     problems.sort_by_key(|problem| problem.line);
-    Ok(Calendar {
+    Ok(IcsCalendar {
         file: file.to_owned(),
         zone: zones.home,
         events,

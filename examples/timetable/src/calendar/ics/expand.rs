@@ -9,9 +9,9 @@ use super::error::{Fault, IcsError};
 use super::event::Event;
 use super::recur::IterationBudget;
 use super::time::EventTime;
-use super::{Calendar, Occurrence};
+use super::{IcsCalendar, Occurrence};
 
-impl Calendar {
+impl IcsCalendar {
     /// Returns the occurrences from `first` to the end of `last`, on the clock of `home`, in order
     /// of time, and the events whose recurrence is too long to follow. Cancelled events are left
     /// out; those that leave the time free are marked.

@@ -15,8 +15,8 @@ pub(crate) fn file(events: &[&str]) -> String {
     format!("BEGIN:VCALENDAR\n{events}END:VCALENDAR\n")
 }
 
-fn parse(events: &[&str]) -> Result<Calendar, IcsError> {
-    Calendar::parse("a.ics", file(events).as_bytes())
+fn parse(events: &[&str]) -> Result<IcsCalendar, IcsError> {
+    IcsCalendar::parse("a.ics", file(events).as_bytes())
 }
 
 /// Returns the occurrences from March to May 2026, as `name MM-DD HH:MM-HH:MM` on the clock of
@@ -36,7 +36,7 @@ fn spring(events: &[&str]) -> Vec<String> {
 }
 
 fn refused(bytes: &[u8]) -> String {
-    Calendar::parse("a.ics", bytes)
+    IcsCalendar::parse("a.ics", bytes)
         .expect_err("the file is broken")
         .to_string()
 }
@@ -73,7 +73,7 @@ fn what_is_no_calendar_is_refused() {
 #[test]
 fn a_file_that_is_cut_off_or_badly_nested_is_read_as_far_as_it_goes() {
     let read = |text: &str| {
-        let calendar = Calendar::parse("a.ics", text.as_bytes()).expect("it is a calendar");
+        let calendar = IcsCalendar::parse("a.ics", text.as_bytes()).expect("it is a calendar");
         let (found, _) = calendar.occurrences(date(2026, 3, 1), date(2026, 5, 31), &TimeZone::UTC);
         let problems = calendar.problems().iter().map(IcsError::to_string);
         (found.len(), problems.collect::<Vec<_>>())
@@ -454,7 +454,7 @@ fn a_zone_of_the_file_is_used() {
                 END:VTIMEZONE\nBEGIN:VEVENT\nDTSTART;TZID=Campus:20260302T080000\n\
                 BEGIN:VALARM\nTRIGGER:-PT10M\nDURATION:nonsense\nEND:VALARM\nEND:VEVENT\n\
                 END:VCALENDAR";
-    let calendar = Calendar::parse("a.ics", text.as_bytes()).expect("it is in order");
+    let calendar = IcsCalendar::parse("a.ics", text.as_bytes()).expect("it is in order");
     let (found, _) = calendar.occurrences(date(2026, 3, 2), date(2026, 3, 2), &TimeZone::UTC);
     assert_eq!(
         found.first().map(|one| one.start),
@@ -465,7 +465,7 @@ fn a_zone_of_the_file_is_used() {
         Some("Asia/Shanghai")
     );
     let unknown = text.replace("China Standard Time", "Nowhere");
-    let calendar = Calendar::parse("a.ics", unknown.as_bytes()).expect("it is a calendar");
+    let calendar = IcsCalendar::parse("a.ics", unknown.as_bytes()).expect("it is a calendar");
     assert_eq!(calendar.zone(), None);
     let problems = calendar.problems().iter().map(IcsError::to_string);
     assert_eq!(
@@ -494,7 +494,7 @@ fn a_zone_of_the_file_may_have_summer_time() {
                  DTSTART;TZID=\"GMT +0100 (Standard) / GMT +0200 (Daylight)\":20260327T090000\n\
                  RRULE:FREQ=DAILY;COUNT=4\nEND:VEVENT\n";
     let text = format!("BEGIN:VCALENDAR\n{zone}{event}END:VCALENDAR\n");
-    let calendar = Calendar::parse("a.ics", text.as_bytes()).expect("it is in order");
+    let calendar = IcsCalendar::parse("a.ics", text.as_bytes()).expect("it is in order");
     assert_eq!(calendar.problems(), []);
     let (found, _) = calendar.occurrences(date(2026, 3, 1), date(2026, 4, 30), &TimeZone::UTC);
     let starts = found
@@ -511,7 +511,7 @@ const SAMPLE_ZH: &[u8] = include_bytes!("../../../sample/zh/courses.ics");
 
 /// Reads and expands a file as far as possible; the test is that nothing panics.
 fn follow(bytes: &[u8]) -> Option<usize> {
-    let calendar = Calendar::parse("a.ics", bytes).ok()?;
+    let calendar = IcsCalendar::parse("a.ics", bytes).ok()?;
     let home = known(LONDON)?;
     let (found, _) = calendar.occurrences(date(2026, 3, 1), date(2026, 3, 31), &home);
     assert!(found.iter().all(|one| one.start <= one.end));

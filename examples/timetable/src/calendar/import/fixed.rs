@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::calendar::classes::Classes;
-use crate::calendar::ics::{Calendar, Occurrence};
+use crate::calendar::ics::{IcsCalendar, Occurrence};
 use crate::lang::Lang;
 use crate::schedule::{EventType, PlacementStatus, ScheduleTask, Source, ranges};
 
@@ -28,7 +28,7 @@ struct Piece<'a> {
 
 /// Returns the tasks in order of time, without their ids.
 pub(super) fn fixed(
-    calendar: &Calendar,
+    calendar: &IcsCalendar,
     classes: &Classes,
     days: &[Date],
     zone: &TimeZone,

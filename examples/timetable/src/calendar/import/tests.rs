@@ -37,8 +37,8 @@ fn fixed_tasks(intake: &Intake) -> Vec<String> {
     lines.collect()
 }
 
-fn calendar(events: &[&str]) -> Calendar {
-    Calendar::parse("courses.ics", file(events).as_bytes()).expect("the calendar is in order")
+fn calendar(events: &[&str]) -> IcsCalendar {
+    IcsCalendar::parse("courses.ics", file(events).as_bytes()).expect("the calendar is in order")
 }
 
 fn classes(more: &str) -> Classes {
@@ -380,7 +380,7 @@ items = [{ content = "Cite", after = "Write", at = "09:00" }]
 "#;
     let classes = Classes::parse("tasks.toml", file.as_bytes()).expect("it is right");
     let calendar = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Gym\nDTSTART:20260302T080000\nDTEND:20260302T090000\nEND:VEVENT\nEND:VCALENDAR";
-    let calendar = Calendar::parse("my.ics", calendar).expect("it is right");
+    let calendar = IcsCalendar::parse("my.ics", calendar).expect("it is right");
     let intake = import(&calendar, &classes, &TimeZone::UTC, Lang::En);
     let state = &intake.state;
     assert_eq!(

@@ -1,6 +1,6 @@
 use jiff::tz::TimeZone;
 
-use crate::calendar::{Calendar, Classes, import};
+use crate::calendar::{Classes, IcsCalendar, import};
 use crate::schedule::{PlacementStatus, Slot};
 
 use super::*;
@@ -25,7 +25,7 @@ fn place(state: &mut ScheduleState, name: &str, day: u16, slot_start: u8) {
 /// Returns two schedules with three placed items; in the second, one item is in another place and
 /// one is inside a course.
 fn pair() -> (ScheduleState, ScheduleState) {
-    let calendar = Calendar::parse("courses.ics", COURSES).expect("the sample is in order");
+    let calendar = IcsCalendar::parse("courses.ics", COURSES).expect("the sample is in order");
     let classes = Classes::parse("tasks.toml", TASKS).expect("the sample is in order");
     let intake = import(&calendar, &classes, &TimeZone::UTC, Lang::Zh);
     let mut before = intake.state;

@@ -1,7 +1,7 @@
 use jiff::tz::TimeZone;
 use unicode_width::UnicodeWidthStr;
 
-use crate::calendar::{Calendar, Classes, Intake, import};
+use crate::calendar::{Classes, IcsCalendar, Intake, import};
 use crate::schedule::Slot;
 
 use super::*;
@@ -17,7 +17,7 @@ fn sample(lang: Lang) -> Intake {
             include_bytes!("../../../sample/zh/tasks.toml"),
         ),
     );
-    let calendar = Calendar::parse("courses.ics", courses).expect("the sample is in order");
+    let calendar = IcsCalendar::parse("courses.ics", courses).expect("the sample is in order");
     let classes = Classes::parse("tasks.toml", tasks).expect("the sample is in order");
     import(&calendar, &classes, &TimeZone::UTC, lang)
 }
