@@ -272,7 +272,11 @@ impl EnvelopeEncoder {
             EventKind::NodeFailed { error, retry_at } => {
                 // The text of the attempt is void.
                 self.of_task(event);
-                wire.error(error, retry_at.is_some());
+                match retry_at {
+                    Some(_) => wire.error(error, true),
+                    // Another way may go on; if none does, the run fails, and says why.
+                    None => wire.status("node_failed", node),
+                }
             }
             _ => {
                 for said in self.of_task(event) {

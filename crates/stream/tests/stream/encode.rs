@@ -353,6 +353,38 @@ fn trn_13_what_an_agent_tells_of_its_thoughts_keeps_its_name() {
 }
 
 #[test]
+fn trn_13_only_what_ends_the_run_is_an_error_that_cannot_be_mended() {
+    let failed = |retry_at| EventKind::NodeFailed {
+        error: "busy".into(),
+        retry_at,
+    };
+    let given_up = EventKind::RunFailed {
+        error: "no way on".into(),
+    };
+    let errors = |kinds: &[EventKind]| -> Vec<Value> {
+        let told = enveloped(kinds).into_iter();
+        let errors = told.filter(|(name, _)| name == "error");
+        errors.map(|(_, data)| data).collect()
+    };
+    let busy = json!({ "message": "busy", "recoverable": true });
+    assert_eq!(
+        errors(&[failed(Some(7)), EventKind::NodeFinished])[..1],
+        [busy]
+    );
+    // Another node takes over, so that nothing is wrong with the run.
+    let told = enveloped(&[failed(None), EventKind::NodeStarted]);
+    assert_eq!(
+        told.first(),
+        Some(&(
+            "status".to_owned(),
+            json!({ "code": "node_failed", "summary": "act" })
+        ))
+    );
+    let end = json!({ "message": "no way on", "recoverable": false });
+    assert_eq!(errors(&[failed(None), given_up]), [end]);
+}
+
+#[test]
 fn l12_events_of_ag_ui() {
     let ag_ui = || AgUiEncoder::new().named("t-1", "r-1");
     golden(ag_ui(), &expect_file!["../golden/ag_ui_strict.sse"]);
