@@ -7,10 +7,11 @@ use std::time::Duration;
 use fugato_state::say;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::{
-    ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, Contract, ModelError, ModelErrorKind,
-    Profile, RejectedAnswer, ToolChoice, ToolSchema,
+    Attempt, ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, Contract, ModelError,
+    ModelErrorKind, Profile, RejectedAnswer, ToolChoice, ToolSchema,
 };
 
 pub use answer::{Answer, AskError, AskRecord, DecisionSource, Settlement};
@@ -171,7 +172,15 @@ impl<'a, T> Ask<'a, T> {
         let mut request = self.request(request);
         let mut asked = AskError::default();
         let mut why = loop {
-            let answer = self.complete(model, &request).await;
+            let start = Instant::now();
+            let mut answer = self.complete(model, &request).await;
+            // A model that reports no attempts made one.
+            if let Err(error) = &mut answer
+                && error.attempts.is_empty()
+            {
+                let attempt = Attempt::failed(model.name(), start.elapsed(), error);
+                error.attempts.push(attempt);
+            }
             if let Ok(response) = &answer {
                 asked.usage += response.usage.unwrap_or_default();
                 let made = u32::try_from(response.attempts.len()).unwrap_or(1);
@@ -181,10 +190,9 @@ impl<'a, T> Ask<'a, T> {
             }
             let is_last = self.profile.attempts.is_some() && request.attempts == Some(0);
             let (source, settled) = self.settled(asked.rejections, is_last, &answer);
-            let names = (self.stage.as_str(), model.name());
-            let trace = CallTrace::new(names, &answer, (source, &settled));
+            let trace = CallTrace::new(&self.stage, &answer, (source, &settled));
             if self.function.is_some() {
-                let (stage, outcome, error) = (names.0, trace.outcome, &trace.error);
+                let (stage, outcome, error) = (&self.stage, trace.outcome, &trace.error);
                 tracing::debug!(target: "fugato.llm", stage, ?outcome, error, "function_asked_for");
             }
             asked.traces.push(trace);

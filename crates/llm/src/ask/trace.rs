@@ -1,4 +1,4 @@
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -71,9 +71,9 @@ impl fmt::Display for CallTrace {
 }
 
 impl CallTrace {
-    /// Returns the record of a request to the model of this name, and of what came of its answer.
+    /// Returns the record of a request, and of what came of its answer.
     pub(super) fn new<T>(
-        (stage, model): (&str, &str),
+        stage: &str,
         answer: &Result<ChatResponse, ModelError>,
         (source, settled): (DecisionSource, &Settlement<T>),
     ) -> Self {
@@ -87,11 +87,6 @@ impl CallTrace {
                 let attempts = response.attempts.clone();
                 let outcome = outcome(response, source, error.is_some());
                 (attempts, outcome)
-            }
-            // A model that reports no attempts made one.
-            Err(error) if error.attempts.is_empty() => {
-                let attempt = Attempt::failed(model, Duration::ZERO, error);
-                (vec![attempt], CallOutcome::AllFailed)
             }
             Err(error) => (error.attempts.clone(), CallOutcome::AllFailed),
         };
