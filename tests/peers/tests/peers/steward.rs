@@ -120,7 +120,10 @@ async fn stw_t20_a_small_model_degrades_and_the_draft_is_saved_all_the_same() ->
         let [draft] = &documents.applications[..] else {
             return Err(format!("one draft is written: {documents:?}").into());
         };
-        assert_eq!(json!(draft.fields), fields());
+        let mut kept = fields();
+        // The rules read the currency from the message, too.
+        kept["currency"] = json!("CNY");
+        assert_eq!(json!(draft.fields), kept);
     }
     Ok(())
 }
