@@ -14,29 +14,32 @@ use reliability::{
 const KILLS: u32 = 40;
 
 async fn a_process_is_killed(kind: Kind, durability: Mode) -> Result<(), BoxError> {
-    let Some(place) = Place::new(kind)? else {
-        return Ok(());
-    };
-    // A seed that is always the same would find what it found yesterday.
-    let seed = fastrand::u64(..);
-    let kills = KILLS.div_ceil(share().try_into()?);
-    let mut plan = Plan::new(env!("CARGO_BIN_EXE_reliability"), kind, kills, seed);
-    plan.durability = durability;
-    let verdict = kill(&plan, &place, |_, _| ()).await?;
-    let again =
-        format!("kill --store {kind:?} --durability {durability:?} --kills {kills} --seed {seed}");
-    assert_eq!(verdict.problems, [""; 0], "{again}: {verdict}");
-    let found = (verdict.kills, verdict.doubled, verdict.missing);
-    assert_eq!(found, (kills, 0, 0), "{again}: {verdict}");
-    assert!(
-        verdict.doubtful > 0 && verdict.again > 0,
-        "none died at work: {verdict}"
-    );
-    assert_eq!(
-        verdict.doubtful,
-        verdict.asked + verdict.looked,
-        "{again}: {verdict}"
-    );
+    // Where the few kills of a share hit nobody at work, all are done.
+    for kills in [KILLS.div_ceil(share().try_into()?), KILLS] {
+        let Some(place) = Place::new(kind)? else {
+            return Ok(());
+        };
+        // A seed that is always the same would find what it found yesterday.
+        let seed = fastrand::u64(..);
+        let mut plan = Plan::new(env!("CARGO_BIN_EXE_reliability"), kind, kills, seed);
+        plan.durability = durability;
+        let verdict = kill(&plan, &place, |_, _| ()).await?;
+        let again = format!(
+            "kill --store {kind:?} --durability {durability:?} --kills {kills} --seed {seed}"
+        );
+        assert_eq!(verdict.problems, [""; 0], "{again}: {verdict}");
+        let found = (verdict.kills, verdict.doubled, verdict.missing);
+        assert_eq!(found, (kills, 0, 0), "{again}: {verdict}");
+        assert_eq!(
+            verdict.doubtful,
+            verdict.asked + verdict.looked,
+            "{again}: {verdict}"
+        );
+        if verdict.doubtful > 0 && verdict.again > 0 {
+            return Ok(());
+        }
+        assert!(kills < KILLS, "none died at work: {verdict}");
+    }
     Ok(())
 }
 
