@@ -1,4 +1,6 @@
 //! The fields of a form, and their values.
+use std::ops::Range;
+
 use fugato_state::say;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -129,22 +131,53 @@ impl Field {
     }
 
     /// Returns the value of a choice that a text means: that of the longest word in it that nothing
-    /// denies. If the field is [exclusive](Self::exclusive), words for several values mean none.
+    /// denies. A word that only says where, with whom or to where ("lunch at the hotel", 打车去酒店)
+    /// and the first part of a compound ("hotel breakfast", 酒店早餐) count if there is no other. If
+    /// the field is [exclusive](Self::exclusive), words for several values mean none.
     pub fn chosen(&self, text: &str) -> Option<&str> {
         let text = text.to_lowercase();
-        let found = self.words.iter().flat_map(|choice| {
+        let words = self.words.iter().flat_map(|choice| {
             let words = choice.words.iter().map(|word| word.to_lowercase());
-            let words = words.filter(|word| is_named(&text, word));
-            words.map(move |word| (word.chars().count(), choice.means.as_str()))
+            words.map(|word| (word, choice.means.as_str()))
         });
+        let mut found: Vec<(Range<usize>, &str)> = words
+            .flat_map(|(word, means)| {
+                let named = named_at(&text, &word).into_iter();
+                named.map(move |at| (at..at + word.len(), means))
+            })
+            .collect();
         if self.exclusive {
-            let mut values = found.map(|(_, means)| means);
-            let first = values.next()?;
-            return values.all(|means| means == first).then_some(first);
+            let (_, first) = found.first()?;
+            return found
+                .iter()
+                .all(|(_, means)| means == first)
+                .then_some(first);
         }
+        let is_place =
+            |(at, _): &(Range<usize>, &str)| text.get(..at.start).is_some_and(ends_in_place);
+        if !found.iter().all(is_place) {
+            found.retain(|named| !is_place(named));
+        }
+        let heads: Vec<_> = found
+            .iter()
+            .filter(|(at, _)| {
+                let behind = |next: &Range<usize>| text.get(at.end..next.start);
+                !found
+                    .iter()
+                    .any(|(next, _)| behind(next).is_some_and(is_compound))
+            })
+            .collect();
+        let length =
+            |at: &Range<usize>| text.get(at.clone()).map_or(0, |word| word.chars().count());
         // Of words of the same length the first of the form counts.
-        let longest = found.reduce(|best, next| if next.0 > best.0 { next } else { best });
-        longest.map(|(_, means)| means)
+        let longest = heads.into_iter().reduce(|best, next| {
+            if length(&next.0) > length(&best.0) {
+                next
+            } else {
+                best
+            }
+        });
+        longest.map(|(_, means)| *means)
     }
 
     /// Returns the canonical form of a value, or a description of the allowed values.
@@ -230,19 +263,55 @@ impl FieldKind {
     }
 }
 
-/// Returns true if a text contains a word that nothing denies, of a Latin one no other form than the
+/// Returns where a text contains a word that nothing denies, of a Latin one no other form than the
 /// plural: who goes to a training names no train.
-fn is_named(text: &str, word: &str) -> bool {
+fn named_at(text: &str, word: &str) -> Vec<usize> {
     let others = ["d", "ed", "ment", "ing"].map(|ending| format!("{word}{ending}"));
     let text = others.iter().fold(text.to_owned(), |text, other| {
         let latin = word.is_ascii();
         if latin {
-            text.replace(other.as_str(), " ")
+            text.replace(other.as_str(), &" ".repeat(other.len()))
         } else {
             text
         }
     });
-    word_positions(&text, word).any(|at| !is_denied(text.get(..at).unwrap_or_default()))
+    let positions = word_positions(&text, word);
+    let named = positions.filter(|at| !is_denied(text.get(..*at).unwrap_or_default()));
+    named.collect()
+}
+
+/// The words behind which a place or a person follows.
+const PLACING: [&str; 9] = [
+    "at", "from", "in", "near", "opposite", "to", "towards", "via", "with",
+];
+
+/// Returns true if what follows a text is only where, with whom or to where.
+fn ends_in_place(text: &str) -> bool {
+    let clause = text.rsplit(is_pause).next().unwrap_or_default();
+    let words = clause.split_whitespace().rev().take(4);
+    let mut words = words.take_while(|word| *word != "and");
+    // 的 ends where something is, and begins what it is.
+    let mut signs = clause
+        .chars()
+        .rev()
+        .take(4)
+        .take_while(|sign| *sign != '的');
+    words.any(|word| PLACING.contains(&word)) || signs.any(|sign| "在去到从往".contains(sign))
+}
+
+/// Returns true if the words on both sides of a text are one compound, of which the last part counts.
+fn is_compound(between: &str) -> bool {
+    let mut words = between.split_whitespace();
+    let word = words.next().unwrap_or_default();
+    let joins =
+        ["and", "or", "plus", "then", "for", "by"].contains(&word) || PLACING.contains(&word);
+    let is_short = word.is_ascii() || word.chars().count() == 1 && !"和与及或加跟".contains(word);
+    words.next().is_none() && !between.contains(is_pause) && !joins && is_short
+}
+
+/// Returns true for what ends a phrase.
+fn is_pause(sign: char) -> bool {
+    sign.is_ascii_digit() || (!sign.is_alphanumeric() && !sign.is_whitespace() && sign != '-')
 }
 
 fn files(value: &Value) -> Result<Value, String> {
