@@ -93,14 +93,16 @@ pub enum TimelineItem {
 }
 
 /// The custom events that have an item of their own already, or concern only an inspector.
-const QUIET: [&str; 6] = [
-    "context_compaction",
+const QUIET: [&str; 5] = [
     "final",
     "model_call",
     "schedule_preview",
     "usage",
     "user_input",
 ];
+
+/// The custom event with the statistics of a summary of older turns.
+const COMPACTION: &str = "context_compaction";
 
 /// The code of the status of a run that failed.
 const FAILED: &str = "failed";
@@ -219,6 +221,11 @@ impl TimelineItem {
             },
             EventKind::Correction { message } => Self::Correction {
                 message: message.clone(),
+            },
+            // It was told by a status, of which the log keeps the statistics.
+            EventKind::Custom { name, data } if name == COMPACTION => Self::Status {
+                code: "context_compact_done".to_owned(),
+                summary: data.get("told")?.as_str()?.to_owned(),
             },
             EventKind::Custom { name, data } if !QUIET.contains(&name.as_str()) => Self::Note {
                 name: name.clone(),
@@ -420,6 +427,7 @@ impl TimelineItem {
 #[cfg(test)]
 mod tests {
     use fugato_state::RunId;
+    use serde_json::json;
 
     use super::*;
 
@@ -440,6 +448,25 @@ mod tests {
     fn answered(id: &str, words: &str) -> Fact<String> {
         let answers = vec![(InterruptId(id.into()), words.into())];
         Fact::Answered { answers, by: None }
+    }
+
+    #[test]
+    fn a_summary_of_older_turns_is_told_again_as_it_was() {
+        let compacted = |data| EventKind::Custom {
+            name: COMPACTION.to_owned(),
+            data,
+        };
+        let told = TimelineItem::noted(&compacted(json!({ "part": "said", "told": "summed up" })));
+        let status = TimelineItem::Status {
+            code: "context_compact_done".to_owned(),
+            summary: "summed up".to_owned(),
+        };
+        assert_eq!(told, Some(status));
+        // Older logs do not say how it ended.
+        assert_eq!(
+            TimelineItem::noted(&compacted(json!({ "part": "said" }))),
+            None
+        );
     }
 
     #[test]

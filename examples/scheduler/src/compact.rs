@@ -59,6 +59,10 @@ pub(crate) async fn compact(cx: &Context<AgentState>, mind: &LlmConfig) -> Compa
             over: agent
                 .lang
                 .pick("what came before was summed up", "先前的内容整理完毕"),
+            failed: agent.lang.pick(
+                "what came before could not be summed up, and stays as it is",
+                "先前的内容没能整理，保持原样",
+            ),
         };
         if let Some((update, statistics)) = compact.part(cx, compacting).await {
             room.updates.push(match update {

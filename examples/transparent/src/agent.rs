@@ -151,6 +151,10 @@ impl Compactable for AgentState {
                 .lang
                 .pick("summing up what was said before", "正在压缩较早的对话"),
             over: self.lang.pick("summed up", "压缩完成"),
+            failed: self.lang.pick(
+                "what was said before could not be summed up, and stays as it is",
+                "较早的对话没能压缩，保持原样",
+            ),
         }]
     }
 

@@ -29,8 +29,10 @@ pub struct CompactionInput<'a> {
     pub policy: CompactionPolicy,
     /// The status text when compaction begins.
     pub beginning: &'a str,
-    /// The status text when compaction has ended.
+    /// The status text when there is a summary.
     pub over: &'a str,
+    /// The status text when there is none, and all stays as it was.
+    pub failed: &'a str,
 }
 
 /// A state that has messages to be compacted, in a conversation or elsewhere.
@@ -132,13 +134,17 @@ impl Compact {
             statistics.by_rule = true;
             made = kept(extracted(&request, least, cx.now()), &mut statistics);
         }
-        if let Some((_, summary)) = &made {
+        let over = if let Some((_, summary)) = &made {
             statistics.tokens_after = self.count.text(summary);
+            part.over
         } else {
-            let (task, part, error) = (cx.task(), part.part, &statistics.failure);
+            let (task, error) = (cx.task(), &statistics.failure);
+            let CompactionInput { part, failed, .. } = part;
             tracing::warn!(task, part, error, "compaction failed");
-        }
-        tell(cx, "context_compact_done", part.over);
+            failed
+        };
+        over.clone_into(&mut statistics.told);
+        tell(cx, "context_compact_done", over);
         Some((made.map(|(update, _)| update), statistics))
     }
 

@@ -68,6 +68,7 @@ impl Compactable for Talk {
             policy: policy.clone(),
             beginning: "making room",
             over: "there is room again",
+            failed: "there is no more room than before",
         };
         if self.history.iter().any(|said| !said.tool_calls.is_empty()) {
             vec![part("work", &self.work, steps)]
@@ -105,6 +106,7 @@ fn graph<S: State + Default>(node: impl Node<S> + 'static) -> Graph<S> {
 struct Ran {
     state: Talk,
     codes: Vec<String>,
+    summaries: Vec<String>,
     statistics: Vec<CompactionStatistics>,
 }
 
@@ -116,10 +118,11 @@ async fn compacted(compact: Compact, said: Vec<Message>) -> Ran {
     let runner = Runner::new(graph::<Talk>(compact), Arc::new(MemoryLog::default()));
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     let mut events = runner.start(&thread, Change::Said(said));
-    let mut codes = vec![];
+    let (mut codes, mut summaries) = (vec![], vec![]);
     while let Some(event) = events.next().await {
-        if let EventKind::Status { code, .. } = event.kind {
+        if let EventKind::Status { code, summary } = event.kind {
             codes.push(code);
+            summaries.push(summary);
         }
     }
     let state = (*events.await.expect("it ends").state()).clone();
@@ -132,6 +135,7 @@ async fn compacted(compact: Compact, said: Vec<Message>) -> Ran {
     Ran {
         state,
         codes,
+        summaries,
         statistics,
     }
 }
@@ -187,6 +191,11 @@ async fn sch_116_a_failure_leaves_everything_as_it_is() {
             }
         );
         assert_eq!(ran.codes, ["context_compact_start", "context_compact_done"]);
+        let nothing = ["making room", "there is no more room than before"];
+        assert_eq!(
+            ran.summaries, nothing,
+            "no summary is told of that there is not"
+        );
         assert!(ran.statistics.iter().all(|one| one.failure.is_some()));
         assert_eq!((ran.statistics.len(), model.left()), (1, 0));
     }

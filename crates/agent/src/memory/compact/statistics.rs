@@ -26,6 +26,9 @@ pub struct CompactionStatistics {
     /// The error of the last attempt that made no summary, by the model or by rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// The status text with which it ended.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub told: String,
 }
 
 impl CompactionStatistics {
@@ -41,6 +44,7 @@ impl CompactionStatistics {
             tokens_after: tokens_before,
             by_rule: false,
             failure: None,
+            told: String::new(),
         }
     }
 
