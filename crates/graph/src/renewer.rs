@@ -7,6 +7,8 @@ use std::{
 
 use fugato_state::{Millis, ThreadId};
 use fugato_store::{Fence, LeaseOutcome, LeaseRequest, StoreErrorKind, ThreadLog};
+use futures::{StreamExt as _, stream::FuturesUnordered};
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::control::{Control, StopReason};
 
@@ -62,22 +64,24 @@ impl Drop for LeaseGuard {
     }
 }
 
-/// Renews all leases at the same time, at a third of the time to live: a slow response for one does
-/// not let another expire.
+/// Renews all leases at a third of the time to live. No renewal waits for another one: a store that is
+/// slow to answer for one thread lets no lease of another run out, nor that of a run that begins
+/// meanwhile.
 async fn keep(held: Weak<Leases>, log: Arc<dyn ThreadLog>, ttl: Millis) {
     let third = Duration::from_millis(u64::try_from(ttl / 3).unwrap_or(1).max(1));
+    let mut rounds = tokio::time::interval_at(Instant::now() + third, third);
+    rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut asked = FuturesUnordered::new();
     loop {
-        tokio::time::sleep(third).await;
+        tokio::select! {
+            _ = rounds.tick() => {}
+            Some(()) = asked.next(), if !asked.is_empty() => continue,
+        }
         let Some(leases) = held.upgrade() else { return };
-        let now: Vec<_> = lock(&leases)
-            .iter()
-            .map(|(thread, (fence, control))| (thread.clone(), *fence, control.clone()))
-            .collect();
-        drop(leases);
-        let renewals = now
-            .into_iter()
-            .map(|(thread, fence, control)| renew(&*log, thread, fence, ttl, control));
-        futures::future::join_all(renewals).await;
+        let now = lock(&leases);
+        asked.extend(now.iter().map(|(thread, (fence, control))| {
+            renew(&*log, thread.clone(), *fence, ttl, control.clone())
+        }));
     }
 }
 
@@ -90,8 +94,11 @@ async fn renew(
     ttl: Millis,
     control: Arc<Control>,
 ) {
-    // The lease outlasts actions under way: a renewal must not shorten it.
-    let _asking = control.asking.lock().await;
+    // The lease outlasts actions under way: a renewal must not shorten it. One that is on its way
+    // suffices.
+    let Ok(_asking) = control.asking.try_lock() else {
+        return;
+    };
     if control.is_ending() {
         return;
     }

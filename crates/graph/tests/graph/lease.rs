@@ -103,6 +103,61 @@ async fn k10_a_late_renewal_does_not_shorten_the_lease_of_an_action() {
     assert!(ended.state().0 >= 59_000, "{} ms are left", ended.state().0);
 }
 
+/// A store that is slow to renew the lease of one thread.
+struct SlowFor(ThreadId);
+
+impl Intercept for SlowFor {
+    async fn around<T: Send>(
+        &self,
+        asked: StoreCall<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        if let StoreCall::Lease(LeaseRequest::Renew { thread, .. }) = asked
+            && *thread == self.0
+        {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+        }
+        act.await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn k14_a_slow_renewal_lets_no_lease_of_a_later_run_end() {
+    let start = tokio::time::Instant::now();
+    let clock = move || NOW + Millis::try_from(start.elapsed().as_millis()).expect("it is short");
+    let log = Arc::new(MemoryLog::with_clock(clock));
+    let graph = Graph::<TimeLeft>::starting_at("act")
+        .node("act", async |_: Context<TimeLeft>| {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            1
+        })
+        .edge("act", END)
+        .build()
+        .expect("the wiring is sound");
+    let slow = ThreadId::new("slow").expect("the name keeps the rules");
+    let store = Arc::new(InterceptedLog::new(log.clone(), SlowFor(slow.clone())));
+    let options = RunnerOptions::default().lease(Duration::from_millis(300));
+    let runner = Runner::on_log(graph, store).options(options);
+    let first = runner.start(&slow, None);
+    // The renewal of the first run is on its way when the second one begins.
+    tokio::time::sleep(Duration::from_millis(110)).await;
+    let second = runner.start(&thread(), None);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let owner = "somebody else".to_owned();
+    let wanted = LeaseRequest::Acquire {
+        thread: thread(),
+        owner,
+        ttl: 1_000,
+    };
+    let other = log.lease(wanted).await.map_err(|error| error.kind);
+    assert!(
+        matches!(other, Err(StoreErrorKind::Busy { .. })),
+        "{other:?}"
+    );
+    second.await.expect("it ends well");
+    drop(first);
+}
+
 /// A store that is slow to acknowledge the last append of a run, while others request the same
 /// thread.
 struct Slow {
