@@ -45,7 +45,7 @@ pub use intent::{
 };
 pub use keyword::{keywords, path, period};
 pub use lexicon::Lexicon;
-pub use money::{currency, decimal, money, money_in, priced_in};
+pub use money::{amounts, currency, decimal, money, money_in, priced_in};
 pub use name_index::{NameIndex, NameMatch};
 pub use normal::normalize;
 pub use number::{digit, number};

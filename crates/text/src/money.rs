@@ -1,8 +1,9 @@
 //! Amounts of money.
 use crate::{
+    intent::ends_in_denial,
     number::{digit, number},
     numeral::{figured, numerals},
-    word::{after_word, before_word, is_inside},
+    word::{after_word, before_word, is_chinese, is_inside, tail},
 };
 
 /// The words and signs of currencies before or after an amount. The longer ones come first.
@@ -185,6 +186,25 @@ pub fn priced_in(text: &str, labels: &[&str]) -> Option<(i64, Option<&'static st
     }
 }
 
+/// Returns the amounts that a text names next to a currency, in hundredths, with the ISO code of the
+/// currency. Of several numbers before one currency each is an amount of it. One that is denied, or
+/// that can be meant in two ways, is left out.
+///
+/// ```
+/// use fugato_text::amounts;
+///
+/// assert_eq!(amounts("30 and 4 euros for a taxi and a bus"), [(3_000, "EUR"), (400, "EUR")]);
+/// assert_eq!(amounts("54 euros, not 45 euros"), [(5_400, "EUR")]);
+/// ```
+pub fn amounts(text: &str) -> Vec<(i64, &'static str)> {
+    let (figures, spelled) = figured(&text.to_ascii_lowercase());
+    let found = written(&figures, &spelled).into_iter();
+    let meant = found.filter(|it| !ends_in_denial(tail(it.before).trim_end()));
+    meant
+        .filter_map(|it| Some((it.value()?, it.currency()?)))
+        .collect()
+}
+
 /// Reads what follows a whole amount in its smaller units, in hundredths: 五角 and 五 after 12块,
 /// `and 50 cents` after 12 dollars. Numbers are in digits.
 fn smaller<'a>(currency: &str, text: &'a str) -> Option<(i64, &'a str)> {
@@ -232,6 +252,8 @@ struct WrittenRun<'a> {
     is_spelled: bool,
     /// Its smaller units, in hundredths.
     part: i64,
+    /// The currency behind the next number, which is that of both.
+    shared: Option<&'static str>,
 }
 
 fn written<'a>(text: &'a str, spelled: &[usize]) -> Vec<WrittenRun<'a>> {
@@ -258,10 +280,53 @@ fn written<'a>(text: &'a str, spelled: &[usize]) -> Vec<WrittenRun<'a>> {
                 after,
                 is_spelled: spelled.binary_search(&at).is_ok(),
                 part,
+                shared: None,
             });
         }
     }
+    share_currencies(&mut found);
     found
+}
+
+/// Gives each number without a currency that of the next number where that is joined to it: the
+/// euros in "30 and 4 euros", 打车30和公交4块.
+fn share_currencies(found: &mut [WrittenRun<'_>]) {
+    for at in (1..found.len()).rev() {
+        let (before, rest) = found.split_at_mut(at);
+        let (Some(this), Some(next)) = (before.last_mut(), rest.first()) else {
+            continue;
+        };
+        let used = this.before.len() + this.number.len();
+        let between = next.before.len().checked_sub(used);
+        let between = between.and_then(|length| this.after.get(..length));
+        // In "320 euros and $4" each has its own.
+        if this.currency().is_none() && between.is_some_and(|it| joins(it, next.shared.is_some())) {
+            this.shared = next.currency();
+        }
+    }
+}
+
+/// Returns true if the words between two numbers join them: "and", or "and the bus" where each is of
+/// something else. Of three numbers a comma joins the first two.
+fn joins(between: &str, is_list: bool) -> bool {
+    const JOINS: [&str; 10] = [
+        "and", "plus", "&", "+", "、", "和", "及", "与", "以及", "加",
+    ];
+    /// The most words, or Chinese characters, of the thing that the next amount is for.
+    const THING: usize = 3;
+    let between = between.trim();
+    if is_list && [",", "，"].contains(&between) {
+        return true;
+    }
+    let Some(thing) = after_word(between, &JOINS).map(str::trim_start) else {
+        return false;
+    };
+    let length = if is_chinese(thing) {
+        thing.chars().count()
+    } else {
+        thing.split_whitespace().count()
+    };
+    length <= THING && !thing.contains(|c: char| is_pause(c) && !c.is_whitespace())
 }
 
 /// Returns the rest of a text after the numbers, units and joining signs at its beginning.
@@ -332,7 +397,8 @@ impl WrittenRun<'_> {
             };
             head.is_some_and(is_free) || after.starts_with(it)
         };
-        CURRENCIES.iter().find(is_next).map(|(_, code)| *code)
+        let own = CURRENCIES.iter().find(is_next).map(|(_, code)| *code);
+        own.or(self.shared)
     }
 
     /// Returns true if one of the labels comes shortly before it, with no other fact in between.
@@ -535,6 +601,12 @@ mod tests {
             ("预算0元", None),
             ("1200", None),
             ("hotel 320 euros two nights", Some(32_000)),
+            ("30 and 4 euros for a taxi and a bus", None),
+            ("taxi 30 and the bus 4 euros", None),
+            ("10, 20 and 30 euros", None),
+            ("酒店和机票，分别1390和1210元", None),
+            ("打车30和公交4块", None),
+            ("lunch for 2 at the hotel and 30 euros", Some(3_000)),
             ("claim 86.50 for a taxi", Some(8_650)),
             ("taxi 1,286.50", Some(128_650)),
             ("报销86.50的打车费", Some(8_650)),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use fugato::{
     form::{Fields, Form, text as text_of},
-    words::{after_word, clauses, dates, has_any_word, is_chinese, is_wanted},
+    words::{after_word, amounts, clauses, dates, has_any_word, is_chinese, is_wanted},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -149,6 +149,9 @@ pub struct Clause {
     /// The parts that look like facts and were not taken up.
     #[serde(skip)]
     pub unread: Vec<String>,
+    /// The amounts with a currency that the words of a claim tell.
+    #[serde(skip)]
+    pub amounts: Vec<(i64, &'static str)>,
 }
 
 /// The extent of an action.
@@ -253,9 +256,10 @@ fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
     if has_goal && (is_ahead || is_undated()) {
         return Some(FormKind::Application);
     }
-    let paid = read(FormKind::Reimbursement)?;
+    let form = desk.forms.get(&FormKind::Reimbursement)?;
+    let paid = desk.facts.read(form, text, base);
     let is_paid = paid.contains_key("amount")
-        && paid.contains_key("category")
+        && form.field("category").is_some_and(|it| it.is_named(text))
         && day(&paid, "expense_date").is_none_or(|day| day <= base);
     is_paid.then_some(FormKind::Reimbursement)
 }
@@ -330,6 +334,10 @@ impl RuleReader {
                 form: kind,
                 goal: if is_draft { Goal::Draft } else { Goal::Submit },
                 unread: desk.facts.unread(form, said, &fields, base),
+                amounts: match kind {
+                    FormKind::Reimbursement => amounts(&dates(said, base, form.toward).rest),
+                    _ => vec![],
+                },
                 fields,
                 confidence,
             })
@@ -416,6 +424,10 @@ impl RuleReader {
                 }
             }
             if claims.len() > 1 {
+                // "Hotel 390" has its amount with the verb of all.
+                if let Some(first) = claims.first_mut().filter(|it| !is_claim(&read(it))) {
+                    *first = led(first);
+                }
                 let first = claims.first().map(|it| read(&led(it))).unwrap_or_default();
                 let code = first
                     .get("currency")

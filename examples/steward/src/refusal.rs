@@ -4,7 +4,7 @@ use fugato::{
     cli::Lang,
     form::{amount_text, amount_value, cents, text},
     words::{
-        RestrictionKind, ShortAnswer, condition, corrected, dates, has_any_word, money,
+        RestrictionKind, ShortAnswer, amounts, condition, corrected, dates, has_any_word, money,
         restriction, without_code,
     },
 };
@@ -40,6 +40,7 @@ impl RuleData {
             .or_else(|| self.several(words, lang))
             .or_else(|| self.taken_back(words, base, lang))
             .or_else(|| self.reckoned(words, base, lang))
+            .or_else(|| self.of_several_amounts(words, base, lang))
             .or_else(|| self.summed(words, base, lang))
             .or_else(|| self.asked_leave(words, base, lang))
             .or_else(|| self.unwanted(words, base, lang))
@@ -207,6 +208,37 @@ impl RuleData {
                 format!("{tomorrow}还没到，所以什么也没做：只能报销已经花的钱。"),
             )
         })
+    }
+
+    /// Returns the answer to words that tell one claim with several amounts: "30 euros for the taxi and
+    /// 4 euros for the bus", where only one thing has a name that rules know.
+    fn of_several_amounts(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
+        if self.reader.means_change(words) || self.reader.question(words).is_some() {
+            return None;
+        }
+        let clauses = self.reader.clauses(self, words, base);
+        let mut told: Vec<_> = clauses.into_iter().map(|it| it.amounts).collect();
+        if told.is_empty() {
+            told.extend(self.paid(words, base));
+        }
+        let several = told.into_iter().find(|it| it.len() > 1)?;
+        let shown = |(hundredths, code): (i64, &str)| {
+            format!("{} {code}", amount_text(&amount_value(hundredths)))
+        };
+        let shown: Vec<_> = several.into_iter().map(shown).collect();
+        Some(lang.pick(
+            format!("A claim is of one amount, and these are several ({}), so nothing was done. Say each claim with its amount and what it is for.", shown.join(", ")),
+            format!("一份报销单只有一个金额，这里有几个（{}），所以什么也没做。请分别说出每份的金额和用途。", shown.join("、")),
+        ))
+    }
+
+    /// Returns the amounts with a currency in words that name something that a claim is for.
+    fn paid(&self, words: &str, base: Date) -> Option<Vec<(i64, &'static str)>> {
+        let form = self.forms.get(&FormKind::Reimbursement)?;
+        let told = self.told(words, base);
+        let category = form.field("category")?;
+        let names_some = category.is_named(&told);
+        names_some.then(|| amounts(&dates(&told, base, form.toward).rest))
     }
 
     /// Returns the answer to words whose sum is not that of the amounts that they tell.

@@ -3,7 +3,7 @@ use fugato::{
     cli::Lang,
     form::{Field, FieldKind, day},
     state::State as _,
-    words::courtesy,
+    words::{amounts, courtesy},
 };
 use jiff::civil::Date;
 use serde_json::Value;
@@ -126,7 +126,9 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         if let Some(told) = desk.not_a_wish(&state.message, state.base(), lang) {
             return Some(told);
         }
-        if desk.reader.means_receipt(&state.message) {
+        // Who tells an amount tells of a claim that was not read.
+        let tells = !amounts(&state.message).is_empty();
+        if !tells && desk.reader.means_receipt(&state.message) {
             return Some(how_to_attach(lang).to_owned());
         }
         let told = lang.pick(
@@ -137,7 +139,7 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         );
         // The model might have read what no rule can.
         let asked = !state.model_call_traces.is_empty();
-        if asked && state.fallback_reason.is_some() {
+        if tells || asked && state.fallback_reason.is_some() {
             let unread = lang.pick(
                 "I could not read this request, and did nothing. ",
                 "这个请求没能读懂，什么也没做。",
