@@ -12,8 +12,8 @@ use std::{
 
 use fugato::agent::memory::to_recall;
 use fugato::words::{
-    OrderTerms, RestrictionKind, after_word, corrected, has_any_word, is_negated, is_question,
-    is_wanted, normalize, number_after, numerals, restriction,
+    OrderTerms, RestrictionKind, after_word, corrected, courtesy, has_any_word, is_negated,
+    is_question, is_wanted, normalize, number_after, numerals, restriction,
 };
 use serde::Deserialize;
 
@@ -24,13 +24,13 @@ use crate::{
 
 pub(crate) use several::one_by_one;
 pub use {
-    names::{name_after, unread_of_trader},
+    names::{means_all_traders, name_after, unread_of_trader},
     several::{order_behind, wishes},
     things::{assets, unknown_thing, untraded},
 };
 
 use limits::{unclear, waits};
-use names::{trader_name, uncertain_name};
+use names::{trader_name, uncertain_name, unread_of_removal};
 use several::another;
 
 /// A wish of a person.
@@ -166,12 +166,50 @@ pub fn asks_of_the_past(message: &str) -> bool {
     asks && says(message, &WORDS.past)
 }
 
+/// Returns the further questions of a message that are about nothing that can be looked up: "and what
+/// would they bring me?".
+pub fn unread_questions(message: &str) -> Vec<&str> {
+    const ASKS: [&str; 16] = [
+        "what",
+        "how",
+        "which",
+        "who",
+        "whose",
+        "when",
+        "why",
+        "where",
+        "谁",
+        "什么",
+        "怎么",
+        "哪",
+        "为什么",
+        "多少",
+        "几",
+        "何时",
+    ];
+    let ends = [',', '，', ';', '；', '?', '？', '.', '。', '!', '！', '\n'];
+    let parts = message.split(ends).skip(1).map(str::trim);
+    let parts = parts.map(|part| part.strip_prefix("and ").unwrap_or(part));
+    let is_unread = |part: &&str| {
+        let asks = after_word(&part.to_lowercase(), &ASKS).is_some();
+        asks && topics(part).is_empty() && courtesy(part).is_none()
+    };
+    parts.filter(is_unread).collect()
+}
+
 /// Returns true if a message wants an order or a trader changed that is there: "double order 1".
 pub fn changes(message: &str) -> bool {
     let names_trader = says(message, &Topic::Traders.fact().words);
     let of_trader = names_trader || says(message, &Topic::Models.fact().words);
     let named = order_number(message).is_some() || of_trader && !says(message, &WORDS.create);
     named && !is_question(message) && is_wanted(message, &WORDS.change)
+}
+
+/// Returns true if a message starts or stops a trader: "stop the trader for BTC".
+pub fn operates(message: &str) -> bool {
+    let names_trader = says(message, &Topic::Traders.fact().words);
+    let makes = says(message, &WORDS.create) || says(message, &WORDS.remove);
+    names_trader && !makes && !is_question(message) && says(message, &WORDS.operate)
 }
 
 /// Returns true if a message denies that something is cancelled: "don't cancel order 1".
@@ -349,22 +387,15 @@ pub fn wish(message: &str) -> UserWish {
     if takes_market(message) && side(message).is_none() {
         return UserWish::Unclear(message.to_owned());
     }
-    let operates = || {
-        let makes = says(message, &WORDS.create) || says(message, &WORDS.remove);
-        names_trader && !makes && !asked && says(message, &WORDS.operate)
-    };
-    if (changes(message) || operates()) && side(message).is_none() {
+    if (changes(message) || operates(message)) && side(message).is_none() {
         return UserWish::Beyond;
     }
     let (wish, verbs, is_asked) = if says(message, &WORDS.cancel) && means_order {
         let number = number.filter(|number| is_only_one(message, *number));
         (UserWish::Cancellation(number), &WORDS.cancel, asked)
     } else if says(message, &WORDS.remove) && names_trader {
-        (
-            UserWish::Removal(trader_name(message)),
-            &WORDS.remove,
-            asked,
-        )
+        let name = trader_name(message).filter(|_| !means_all_traders(message));
+        (UserWish::Removal(name), &WORDS.remove, asked)
     } else if side(message).is_none() && names_new_trader(message) {
         let is_asked = asks_ability(message);
         let name = trader_name(message);
@@ -415,6 +446,11 @@ pub fn wish(message: &str) -> UserWish {
     }
     if limit.is_some() || is_order && waits(message) {
         return UserWish::Later;
+    }
+    if matches!(wish, UserWish::Removal(_))
+        && let Some(words) = unread_of_removal(message)
+    {
+        return UserWish::Unclear(words);
     }
     match unclear(message).filter(|_| is_order) {
         Some(words) => UserWish::Unclear(words),
@@ -631,6 +667,11 @@ mod tests {
         ("create trader alpha with glimmer", "trader alpha"),
         ("创建一个叫小明的交易员，用harbour模型", "trader 小明"),
         ("delete trader alpha", "remove alpha"),
+        ("please delete the trader named alpha now", "remove alpha"),
+        ("delete trader alpha and beta", "unclear beta"),
+        ("delete all traders with glimmer", "unclear glimmer"),
+        ("delete all my traders", "remove ?"),
+        ("把所有交易员都删了", "remove ?"),
         ("删除交易员阿尔法", "remove 阿尔法"),
         ("buy 0.1 BTC tomorrow", "later"),
         ("如果跌到 3000 就买 1 ETH", "later"),

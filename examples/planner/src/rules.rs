@@ -93,7 +93,16 @@ pub(crate) fn read_out(session: &PlannerSession, message: &str) -> Option<String
         .into_iter()
         .map(|topic| told(session, message, topic, lang));
     lines.extend(told);
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    if lines.is_empty() {
+        return None;
+    }
+    lines.extend(intent::unread_questions(message).into_iter().map(|words| {
+        lang.pick(
+            format!("I did not understand “{words}”."),
+            format!("没听懂“{words}”。"),
+        )
+    }));
+    Some(lines.join("\n"))
 }
 
 /// Returns what an order that a question names would come to.
@@ -141,7 +150,8 @@ fn respond() -> StepDraft {
 fn next(session: &PlannerSession) -> Vec<StepDraft> {
     let steps = &session.work.steps;
     let goal = session.goal();
-    let is_one = intent::wishes(goal).len() == 1 && !intent::means_all_orders(goal);
+    let means_all = intent::means_all_orders(goal) || intent::means_all_traders(goal);
+    let is_one = intent::wishes(goal).len() == 1 && !means_all;
     if is_one && steps.iter().any(has_written) {
         return vec![respond()];
     }
@@ -184,6 +194,12 @@ fn plan(session: &PlannerSession) -> Vec<StepDraft> {
                 open.into_iter()
                     .map(|order| StepDraft::tool(tool, each(order))),
             );
+            continue;
+        }
+        if wish == UserWish::Removal(None) && intent::means_all_traders(&part) {
+            let each = |name: String| Map::from_iter([("name".to_owned(), json!(name))]);
+            let there = trader_names(session).into_iter();
+            steps.extend(there.map(|name| StepDraft::tool(tool, each(name))));
             continue;
         }
         let arguments = match wish {
@@ -233,6 +249,7 @@ fn obstacle(session: &PlannerSession) -> Option<String> {
             ),
             format!("不能修改已有的订单或交易员，所以什么都没有做（“{goal}”）。请先撤单或删除，再重新下单或创建。"),
         )),
+        UserWish::Beyond if intent::operates(goal) => Some(not_operated(session, goal, lang)),
         UserWish::Beyond => Some(
             lang.pick(
                 "I cannot do that here, and did nothing. This desk only places and cancels orders \
@@ -258,9 +275,46 @@ fn obstacle(session: &PlannerSession) -> Option<String> {
             let acted = session.work.steps.iter().any(has_written);
             (open.is_empty() && !acted).then(|| none.to_owned())
         }
+        UserWish::Removal(None) => {
+            let there: Vec<Trader> = session.seen(Topic::Traders)?;
+            let none = lang.pick("There is no trader, so none was deleted.", "没有交易员，没有可删除的。");
+            let acted = session.work.steps.iter().any(has_written);
+            (there.is_empty() && !acted).then(|| none.to_owned())
+        }
         UserWish::Trader(_) => against_trader(session, goal, lang),
         _ => None,
     }
+}
+
+/// Returns the answer to a message that starts or stops a trader.
+fn not_operated(session: &PlannerSession, goal: &str, lang: Lang) -> String {
+    let [en, zh] = if intent::assets(goal).is_empty() {
+        ["", ""]
+    } else {
+        [", and none is for one asset", "，也不针对某一种资产"]
+    };
+    let names = trader_names(session);
+    let [has_en, has_zh] = if names.is_empty() {
+        [
+            "There is no trader.".to_owned(),
+            "现在没有交易员。".to_owned(),
+        ]
+    } else {
+        let names = names.join(", ");
+        [format!("There is: {names}"), format!("现在有：{names}")]
+    };
+    lang.pick(
+        format!(
+            "No trader is started or stopped here{en}, so I did nothing (“{goal}”). One can be made or \
+             deleted. {has_en}"
+        ),
+        format!("这里的交易员不能启动或停止{zh}，所以什么都没有做（“{goal}”）。可以创建或删除交易员。{has_zh}"),
+    )
+}
+
+fn trader_names(session: &PlannerSession) -> Vec<String> {
+    let there: Vec<Trader> = session.seen(Topic::Traders).unwrap_or_default();
+    there.into_iter().map(|trader| trader.name).collect()
 }
 
 /// Returns the reason why a trader cannot be made as a message says.
@@ -560,8 +614,14 @@ pub(crate) fn traded(text: &str, symbols: &[String]) -> Option<String> {
 fn removal(session: &PlannerSession, name: Option<String>) -> Arguments {
     let given = replied(session, "name").map(str::trim).map(str::to_owned);
     let Some(name) = given.or(name) else {
-        let en = "Which trader, by its name?";
-        return ask(session, "name", en, "哪一个交易员？请说名字。");
+        let names = trader_names(session).join(", ");
+        let en = format!("Which trader, by its name? There is: {names}");
+        return ask(
+            session,
+            "name",
+            en,
+            format!("哪一个交易员？请说名字。现在有：{names}"),
+        );
     };
     Ok(json!({ "name": name }))
 }

@@ -1,5 +1,5 @@
 //! Names that messages give.
-use fugato::words::{after_word, has_any_word, named};
+use fugato::words::{after_word, before_word, has_any_word, named};
 
 use super::WORDS;
 use crate::facts::Topic;
@@ -64,8 +64,6 @@ pub(super) fn uncertain_name(message: &str) -> Option<String> {
 /// Returns the words of a message about a new trader that are neither its name, one of these names of
 /// what it is made of, nor polite: it would be made without them.
 pub fn unread_of_trader(message: &str, names: &[&str]) -> Option<String> {
-    // Lower case by ASCII keeps the byte positions.
-    let lower = message.to_ascii_lowercase();
     let topics = [
         Topic::Traders,
         Topic::Models,
@@ -73,19 +71,59 @@ pub fn unread_of_trader(message: &str, names: &[&str]) -> Option<String> {
         Topic::Strategies,
     ];
     let own = topics.iter().flat_map(|topic| &topic.fact().words);
-    let own = own.chain(&WORDS.create).chain(&WORDS.around_trader);
-    let own = own.map(|word| word.to_lowercase());
-    let names = names.iter().map(|name| name.to_lowercase());
+    let own = own.chain(&WORDS.create).map(String::as_str);
+    unread(message, own.chain(names.iter().copied()))
+}
+
+/// Returns the words of a message that removes a trader, or all of them, that say more than its name:
+/// "and beta".
+pub(super) fn unread_of_removal(message: &str) -> Option<String> {
+    let own = WORDS.remove.iter().chain(&Topic::Traders.fact().words);
+    unread(message, own.chain(&WORDS.all).map(String::as_str))
+}
+
+/// Returns true if a message means every trader that is there: "all my traders", 把所有交易员都删了.
+pub fn means_all_traders(message: &str) -> bool {
+    let lower = message.to_lowercase();
+    let words = Topic::Traders.fact().words.iter();
+    let mut places = words.flat_map(|word| lower.match_indices(word.as_str()));
+    places.any(|(at, word)| {
+        let (before, behind) = (lower.get(..at), lower.get(at + word.len()..));
+        let lead = before.map(|it| {
+            let it = it.trim_end();
+            before_word(it, &["my", "the", "our", "of the", "of my", "的"])
+                .map_or(it, str::trim_end)
+        });
+        lead.is_some_and(|it| before_word(it, &WORDS.all).is_some())
+            || behind.is_some_and(|it| {
+                after_word(it, &WORDS.all)
+                    .or(it.strip_prefix('都'))
+                    .is_some()
+            })
+    })
+}
+
+/// Returns the first words of a message about a trader that are none of these, not its name, and not
+/// polite. An asset is none of them either, whatever it begins with.
+fn unread<'w>(message: &str, own: impl Iterator<Item = &'w str>) -> Option<String> {
+    // Lower case by ASCII keeps the byte positions.
+    let lower = message.to_ascii_lowercase();
+    let own = own.chain(WORDS.around_trader.iter().map(String::as_str));
     let name = trader_name(message).map(|name| name.to_lowercase());
-    let mut known: Vec<String> = own.chain(names).chain(name).collect();
+    let own = own.map(str::to_lowercase).chain(name);
+    let mut known: Vec<String> = own.collect();
     // A plural belongs to its word.
     let plurals = known.iter().map(|word| format!("{word}s"));
     known.extend(plurals.collect::<Vec<_>>());
     known.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    let mut assets: Vec<&String> = WORDS.assets.values().flatten().collect();
+    assets.sort_by_key(|word| std::cmp::Reverse(word.len()));
     let pauses = [',', '.', ';', '!', '?', '，', '。', '；', '！', '？', '\n'];
     let mut rest = lower.as_str();
     while let Some(c) = rest.chars().next() {
-        rest = match after_word(rest, &known) {
+        let asset = after_word(rest, &assets);
+        let longer = |behind: &&str| asset.is_none_or(|asset| behind.len() <= asset.len());
+        rest = match after_word(rest, &known).filter(longer) {
             Some(behind) => behind,
             None if c.is_alphanumeric() => {
                 let said = message.get(message.len() - rest.len()..)?;

@@ -82,6 +82,11 @@ pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
     if let Some((_, part)) = part.filter(|_| is_lost && !asks && !trades_not(message)) {
         return vec![(UserWish::Unclear(part.clone()), message.to_owned())];
     }
+    if matches!(&whole, UserWish::Order(_, terms) if terms.is_unclear)
+        && let Some(words) = of_another_asset(message)
+    {
+        return vec![(UserWish::Several(words), message.to_owned())];
+    }
     vec![(whole, message.to_owned())]
 }
 
@@ -133,6 +138,13 @@ pub(super) fn another(message: &str) -> Option<String> {
         .nth(1)
         .map(|(_, part)| part)
         .or(second.map(str::to_owned))
+}
+
+/// Returns the part of an order that is about another asset than the first: "BTC for 1000".
+fn of_another_asset(message: &str) -> Option<String> {
+    let asset = |part: &str| assets(part).into_iter().find(|asset| *asset != "USDT");
+    let parts = clauses(message, &BREAKS, asset, |before, next, _| before == next);
+    parts.into_iter().nth(1).map(|(_, part)| part)
 }
 
 /// Returns the whole order that stands behind other words: "remember that …, and buy 1 ETH".
