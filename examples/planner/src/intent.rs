@@ -24,14 +24,14 @@ use crate::{
 
 pub(crate) use several::one_by_one;
 pub use {
-    names::{means_all_traders, name_after, unread_of_trader},
+    names::{known_name, means_all_traders, name_after, unread_of_trader},
     several::{order_behind, wishes},
     things::{assets, unknown_thing, untraded},
 };
 
 use limits::{unclear, waits};
 use names::{trader_name, uncertain_name, unread_of_removal};
-use several::another;
+use several::{another, asked_behind};
 
 /// A wish of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -417,6 +417,12 @@ pub fn wish(message: &str) -> UserWish {
     };
     let limit = restriction(message);
     let excepted = limit.filter(|it| it.kind == RestrictionKind::Exception);
+    if is_asked
+        && matches!(wish, UserWish::Order(..))
+        && let Some(words) = asked_behind(message)
+    {
+        return UserWish::Several(words);
+    }
     // "Don't sell everything but 1" denies no sale.
     if is_asked || is_negated(message, verbs) && excepted.is_none() {
         return UserWish::Told;

@@ -613,8 +613,9 @@ pub(crate) fn traded(text: &str, symbols: &[String]) -> Option<String> {
 
 fn removal(session: &PlannerSession, name: Option<String>) -> Arguments {
     let given = replied(session, "name").map(str::trim).map(str::to_owned);
+    let names = trader_names(session);
     let Some(name) = given.or(name) else {
-        let names = trader_names(session).join(", ");
+        let names = names.join(", ");
         let en = format!("Which trader, by its name? There is: {names}");
         return ask(
             session,
@@ -623,6 +624,7 @@ fn removal(session: &PlannerSession, name: Option<String>) -> Arguments {
             format!("哪一个交易员？请说名字。现在有：{names}"),
         );
     };
+    let name = intent::known_name(&name, &names).unwrap_or(&name);
     Ok(json!({ "name": name }))
 }
 

@@ -82,6 +82,18 @@ pub(super) fn unread_of_removal(message: &str) -> Option<String> {
     unread(message, own.chain(&WORDS.all).map(String::as_str))
 }
 
+/// Returns the one of these names that a name is, but for words at its end that say nothing: 阿尔法 for
+/// 阿尔法吧.
+pub fn known_name<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
+    let is_it = |known: &&String| {
+        let rest = name.strip_prefix(known.as_str());
+        let own = WORDS.remove.iter().map(String::as_str);
+        rest.is_some_and(|rest| rest.is_empty() || !rest.is_ascii() && unread(rest, own).is_none())
+    };
+    let known = names.iter().filter(is_it);
+    known.max_by_key(|known| known.len()).map(String::as_str)
+}
+
 /// Returns true if a message means every trader that is there: "all my traders", 把所有交易员都删了.
 pub fn means_all_traders(message: &str) -> bool {
     let lower = message.to_lowercase();

@@ -82,7 +82,7 @@ pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
     if let Some((_, part)) = part.filter(|_| is_lost && !asks && !trades_not(message)) {
         return vec![(UserWish::Unclear(part.clone()), message.to_owned())];
     }
-    if matches!(&whole, UserWish::Order(_, terms) if terms.is_unclear)
+    if matches!(whole, UserWish::Order(..))
         && let Some(words) = of_another_asset(message)
     {
         return vec![(UserWish::Several(words), message.to_owned())];
@@ -140,11 +140,28 @@ pub(super) fn another(message: &str) -> Option<String> {
         .or(second.map(str::to_owned))
 }
 
-/// Returns the part of an order that is about another asset than the first: "BTC for 1000".
+/// Returns the part of an order that tells how much of another asset than the first: "BTC for 1000".
 fn of_another_asset(message: &str) -> Option<String> {
     let asset = |part: &str| assets(part).into_iter().find(|asset| *asset != "USDT");
     let parts = clauses(message, &BREAKS, asset, |before, next, _| before == next);
-    parts.into_iter().nth(1).map(|(_, part)| part)
+    let counts = |(_, part): &(&str, String)| numerals(part).contains(|c: char| c.is_ascii_digit());
+    let mut counted = parts.into_iter().filter(counts);
+    counted.nth(1).map(|(_, part)| part)
+}
+
+/// Returns the question of a message that begins with an order: "buy 0.1 BTC, and what is my balance?".
+pub(super) fn asked_behind(message: &str) -> Option<String> {
+    let asks = |part: &str| Some(is_question(part));
+    let parts = clauses(message, &BREAKS, asks, |_, _, _| false);
+    let mut parts = parts.into_iter();
+    let (_, first) = parts.next().filter(|(asks, _)| !asks)?;
+    let lower = first.trim_start().to_lowercase();
+    let lower = lower.strip_prefix("please ").unwrap_or(&lower);
+    let mut verbs = WORDS.buy.iter().chain(&WORDS.sell);
+    let begins = verbs.any(|verb| lower.starts_with(verb.as_str()));
+    let (_, question) = parts.find(|(asks, _)| *asks).filter(|_| begins)?;
+    let is_whole = matches!(wish(&first), UserWish::Order(_, terms) if terms.quantity.is_some());
+    is_whole.then_some(question)
 }
 
 /// Returns the whole order that stands behind other words: "remember that …, and buy 1 ETH".
