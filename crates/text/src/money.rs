@@ -149,7 +149,8 @@ fn times(unit: char) -> Option<i64> {
 
 /// Returns the amount that a text names, in hundredths: the one next to a currency or after one of
 /// these labels, which are in lower case, or else a number with two places that measures nothing
-/// else. If several match, one that has both counts.
+/// else. If several match, one that has both counts. One that is denied ("not 40 euros") counts for
+/// none.
 pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
     priced_in(text, labels).map(|(hundredths, _)| hundredths)
 }
@@ -199,8 +200,7 @@ pub fn priced_in(text: &str, labels: &[&str]) -> Option<(i64, Option<&'static st
 pub fn amounts(text: &str) -> Vec<(i64, &'static str)> {
     let (figures, spelled) = figured(&text.to_ascii_lowercase());
     let found = written(&figures, &spelled).into_iter();
-    let meant = found.filter(|it| !ends_in_denial(tail(it.before).trim_end()));
-    meant
+    found
         .filter_map(|it| Some((it.value()?, it.currency()?)))
         .collect()
 }
@@ -285,6 +285,7 @@ fn written<'a>(text: &'a str, spelled: &[usize]) -> Vec<WrittenRun<'a>> {
         }
     }
     share_currencies(&mut found);
+    found.retain(|it| !ends_in_denial(tail(it.before).trim_end()));
     found
 }
 
@@ -306,12 +307,14 @@ fn share_currencies(found: &mut [WrittenRun<'_>]) {
     }
 }
 
+/// The words between two amounts of which each is meant.
+const JOINS: [&str; 10] = [
+    "and", "plus", "&", "+", "、", "和", "以及", "及", "与", "加",
+];
+
 /// Returns true if the words between two numbers join them: "and", or "and the bus" where each is of
 /// something else. Of three numbers a comma joins the first two.
 fn joins(between: &str, is_list: bool) -> bool {
-    const JOINS: [&str; 10] = [
-        "and", "plus", "&", "+", "、", "和", "及", "与", "以及", "加",
-    ];
     /// The most words, or Chinese characters, of the thing that the next amount is for.
     const THING: usize = 3;
     let between = between.trim();
@@ -401,36 +404,15 @@ impl WrittenRun<'_> {
         own.or(self.shared)
     }
 
-    /// Returns true if one of the labels comes shortly before it, with no other fact in between.
+    /// Returns true if one of the labels comes shortly before it, with no other fact in between, or
+    /// before a number to which it is joined: "paid 500 and 300".
     fn has_label(&self, labels: &[&str]) -> bool {
-        const FAR: usize = 8;
-        const SAID: usize = 60;
-        let between = |gap: &str| {
-            let other = |c: char| c.is_ascii_digit() || "，,。;；".contains(c);
-            gap.chars().count() <= FAR && !gap.contains(other)
+        let first = || {
+            let first = before_word(self.before.trim_end(), &JOINS)?.trim_end();
+            let before = first.trim_end_matches(|c: char| c.is_ascii_digit() || ".,".contains(c));
+            (before.len() < first.len() && self.ends_here()).then_some(before)
         };
-        let is_near = |label: &&str| {
-            let most = label.chars().count() + FAR;
-            let from = self.before.char_indices().rev().take(most).last();
-            let near = from.and_then(|(from, _)| self.before.get(from..));
-            let found = near.and_then(|near| near.get(near.rfind(*label)? + label.len()..));
-            found.is_some_and(between)
-        };
-        // "The budget for Oslo is 600" says of what it is, within so many characters.
-        let from = self.before.char_indices().rev().take(SAID).last();
-        let lead = from.and_then(|(from, _)| self.before.get(from..));
-        let clause = lead
-            .unwrap_or_default()
-            .trim_end()
-            .rsplit([',', '，', '.', '。', ';', '；', '!', '\n'])
-            .next();
-        let of_label = clause
-            .and_then(|clause| before_word(clause, &["is", "was", "are", "of", "是", "为"]))
-            .is_some_and(|said| {
-                let plain = !said.contains(|c: char| c.is_ascii_digit());
-                plain && labels.iter().any(|label| said.contains(label))
-            });
-        of_label || labels.iter().any(is_near)
+        is_labelled(self.before, labels) || first().is_some_and(|it| is_labelled(it, labels))
     }
 
     /// Returns true if it has two places, and neither a unit nor the place of a time of day.
@@ -440,12 +422,16 @@ impl WrittenRun<'_> {
         ];
         let places = self.number.split_once('.').map(|(_, places)| places.len());
         let is_timed = before_word(self.before.trim_end(), &TIMES).is_some();
+        places == Some(2) && !is_timed && self.ends_here()
+    }
+
+    /// Returns true if what follows does not say what it counts.
+    fn ends_here(&self) -> bool {
         let rest = self.after.trim_start();
-        let ends = rest.is_empty()
+        rest.is_empty()
             || rest.starts_with(is_pause)
             || rest.starts_with('的')
-            || after_word(rest, &ENDS).is_some();
-        places == Some(2) && !is_timed && ends
+            || after_word(rest, &ENDS).is_some()
     }
 
     /// Returns the amount, if it is unambiguous.
@@ -480,6 +466,39 @@ impl WrittenRun<'_> {
             && after_word(rest, &ENDS).is_none();
         counts || self.after.starts_with(is_more) || WORDS.iter().any(|word| rest.starts_with(word))
     }
+}
+
+/// Returns true if one of the labels ends a text but for a few characters, or says of what the number
+/// behind it is.
+fn is_labelled(before: &str, labels: &[&str]) -> bool {
+    const FAR: usize = 8;
+    const SAID: usize = 60;
+    let between = |gap: &str| {
+        let other = |c: char| c.is_ascii_digit() || "，,。;；".contains(c);
+        gap.chars().count() <= FAR && !gap.contains(other)
+    };
+    let is_near = |label: &&str| {
+        let most = label.chars().count() + FAR;
+        let from = before.char_indices().rev().take(most).last();
+        let near = from.and_then(|(from, _)| before.get(from..));
+        let found = near.and_then(|near| near.get(near.rfind(*label)? + label.len()..));
+        found.is_some_and(between)
+    };
+    // "The budget for Oslo is 600" says of what it is, within so many characters.
+    let from = before.char_indices().rev().take(SAID).last();
+    let lead = from.and_then(|(from, _)| before.get(from..));
+    let clause = lead
+        .unwrap_or_default()
+        .trim_end()
+        .rsplit([',', '，', '.', '。', ';', '；', '!', '\n'])
+        .next();
+    let of_label = clause
+        .and_then(|clause| before_word(clause, &["is", "was", "are", "of", "是", "为"]))
+        .is_some_and(|said| {
+            let plain = !said.contains(|c: char| c.is_ascii_digit());
+            plain && labels.iter().any(|label| said.contains(label))
+        });
+    of_label || labels.iter().any(is_near)
 }
 
 #[cfg(test)]
@@ -602,6 +621,12 @@ mod tests {
             ("1200", None),
             ("hotel 320 euros two nights", Some(32_000)),
             ("30 and 4 euros for a taxi and a bus", None),
+            ("it was 30 euros, not 40 euros", Some(3_000)),
+            ("it was not 40 euros", None),
+            ("No, 40 euros", Some(4_000)),
+            ("paid 500 and 300, taxi and dinner", None),
+            ("费用500和300，打车和吃饭", None),
+            ("budget 1200 and 2 nights", Some(120_000)),
             ("taxi 30 and the bus 4 euros", None),
             ("10, 20 and 30 euros", None),
             ("酒店和机票，分别1390和1210元", None),

@@ -224,7 +224,7 @@ impl FormReader {
         }
         let found = field.patterns.iter().flat_map(|it| it.overlapping(text));
         let cleaned = found.filter_map(|found| match &self.rules.cut {
-            Some(cut) => self.cleaned(cut_behind_people(found, cut)),
+            Some(cut) => self.cleaned(cut_behind(form, found, cut)),
             None => self.cleaned(found),
         });
         let all: Vec<String> = cleaned.collect();
@@ -251,6 +251,26 @@ impl FormReader {
         };
         parts.filter_map(remark).collect()
     }
+}
+
+/// Returns a text up to where it is cut, with what is joined to it where both only name choices:
+/// "breakfast and coffee".
+fn cut_behind<'t, N>(form: &Form<N>, text: &'t str, cut: &Pattern) -> &'t str {
+    let mut said = cut_behind_people(text, cut);
+    while form.names_only_choices(said) {
+        let behind = text.get(said.len()..).unwrap_or_default();
+        let Some(behind) = after_word(behind.trim_start(), &["and"]) else {
+            break;
+        };
+        let more = cut_behind_people(behind, cut);
+        if !form.names_only_choices(more) {
+            break;
+        }
+        said = text
+            .get(..text.len() - behind.len() + more.len())
+            .unwrap_or(text);
+    }
+    said
 }
 
 /// Returns a text up to where it is cut. The people whom it names there belong to it: "dinner with John

@@ -61,7 +61,8 @@ impl RuleReader {
         if how_much && !sums && has_any_word(text, &self.one_of) {
             return Some(DocumentQuestion::List);
         }
-        if (sums || how_much) && self.means_spent(text) {
+        // What was not claimed is in no document.
+        if (sums || how_much) && self.means_spent(text) && !denies(text, &self.spent) {
             return Some(DocumentQuestion::Total);
         }
         if let Some(form) = self.form_of(text).filter(|_| how_much) {
