@@ -214,7 +214,7 @@ impl<S: State> Runner<S> {
         let fact = Fact::Forked {
             from: thread.to_string(),
             seq,
-            birth: crate::journal::incarnation(),
+            incarnation: crate::journal::incarnation(),
         };
         let record = codec::encode(fact, head, run, "", &opened.scope.names)?;
         let commit = Commit {

@@ -47,7 +47,7 @@ pub(crate) struct Machine {
     /// The final failures in the open step, in their order: the task, and the error.
     failures: Vec<(TaskPath, String)>,
     output: Option<Json>,
-    birth: u64,
+    incarnation: u64,
     /// Effects of the whole thread.
     effects: Vec<EffectRecord>,
     spent: BudgetUsage,
@@ -152,7 +152,7 @@ impl Machine {
 
     /// Returns the number that no other thread of this name had.
     pub(crate) fn incarnation(&self) -> u64 {
-        self.birth
+        self.incarnation
     }
 
     /// Returns the amounts that the current or last run has used.

@@ -143,14 +143,14 @@ pub(crate) fn admit<S: State>(
     engine: Engine,
     request: Request<S::Update>,
     under: &ProgramVersion,
-    birth: u64,
+    incarnation: u64,
 ) -> Result<Admission<S>, RunError> {
     let fresh = opened.head == 0;
     let refers = !matches!(request, Request::Start { .. } | Request::Cancel { .. });
     let base = ready(&mut opened, under, refers)?;
     let mut driver = Box::new(Driver::new(opened.scope, engine));
     driver.engine.incarnation = if fresh {
-        birth
+        incarnation
     } else {
         driver.root.machine.incarnation()
     };
@@ -175,7 +175,13 @@ pub(crate) fn admit<S: State>(
                     engine.shared.control.stop(StopReason::Drain);
                 }
             }
-            if let Some(end) = start(&mut driver, updates, key, under, fresh.then_some(birth))? {
+            if let Some(end) = start(
+                &mut driver,
+                updates,
+                key,
+                under,
+                fresh.then_some(incarnation),
+            )? {
                 return Ok(Admission::Already(end));
             }
         }
@@ -282,12 +288,12 @@ fn start<S: State>(
         };
         return Err(RunError::new(kind));
     }
-    if let Some(birth) = fresh.filter(|_| stored) {
+    if let Some(incarnation) = fresh.filter(|_| stored) {
         let state = serde_json::value::to_raw_value(&*driver.root.fold.state)?;
         driver.record(Fact::Created {
             version: S::VERSION,
             state,
-            birth,
+            incarnation,
         });
     }
     if bytes > Commit::MAX_RECORD {

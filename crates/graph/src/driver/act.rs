@@ -110,7 +110,7 @@ impl<S: State> Driver<S> {
             Some(known) if known.is_in_doubt() => match self.told(&effect.who, &known) {
                 Some(InDoubt::Happened(value)) => {
                     let value = serde_json::value::to_raw_value(&value)?;
-                    answer(reply, StartDecision::Told(value));
+                    answer(reply, StartDecision::Settled(value));
                 }
                 Some(InDoubt::DidNotHappen) => {
                     self.undone(&effect, "a person said so".to_owned());
@@ -118,7 +118,7 @@ impl<S: State> Driver<S> {
                 }
                 None => {
                     let wait = self.wait_for(&known);
-                    answer(reply, StartDecision::Doubt { wait });
+                    answer(reply, StartDecision::InDoubt { wait });
                 }
             },
             _ => return self.grant(effect, reply).await,
@@ -165,7 +165,7 @@ impl<S: State> Driver<S> {
                 waiting: vec![],
             });
         }
-        let go = StartDecision::Go {
+        let go = StartDecision::Execute {
             idempotency_key,
             not_after,
             ticket,
@@ -185,7 +185,7 @@ impl<S: State> Driver<S> {
                     value,
                 };
                 self.record_for(&effect.who, receipt);
-                let stored = reply.map(|reply| (reply, StartDecision::Noted));
+                let stored = reply.map(|reply| (reply, StartDecision::EndStored));
                 self.engine.replies.extend(stored);
             }
             EffectEnd::DidNotHappen(why) => self.undone(&effect, why),
@@ -292,13 +292,13 @@ impl<S: State> Driver<S> {
     /// thread.
     fn idempotency_key(&mut self, effect: &NamedEffect) -> String {
         let NamedEffect { who, key, .. } = effect;
-        let birth = self.root.machine.incarnation();
+        let incarnation = self.root.machine.incarnation();
         let thread = self.engine.shared.thread.clone();
         let scope = self.scope(&who.at).filter(|_| !who.whole_thread);
         let task = scope.map_or_else(String::new, |scope| scope.name_of(who.path));
         let mut number = itoa::Buffer::new();
-        let birth = number.format(birth);
-        [thread.as_str(), "@", birth, "/", &task, "/", key].concat()
+        let incarnation = number.format(incarnation);
+        [thread.as_str(), "@", incarnation, "/", &task, "/", key].concat()
     }
 }
 

@@ -131,8 +131,8 @@ impl EffectAttempt<'_> {
         loop {
             permit = match permit {
                 // It answers the end of an action only.
-                StartDecision::Noted => return Err(self.failed("it has ended".into())),
-                StartDecision::Go {
+                StartDecision::EndStored => return Err(self.failed("it has ended".into())),
+                StartDecision::Execute {
                     not_after, ticket, ..
                 } if class == EffectClass::Once && self.within(not_after).is_zero() => {
                     // Storing the intent took so long that another process may have reconciled it
@@ -140,7 +140,7 @@ impl EffectAttempt<'_> {
                     drop(ticket);
                     self.begin().await
                 }
-                StartDecision::Go {
+                StartDecision::Execute {
                     idempotency_key,
                     not_after,
                     ticket,
@@ -160,12 +160,12 @@ impl EffectAttempt<'_> {
                             tracing::warn!(effect = &*self.named.key, %error, "effect in doubt");
                             problem = Some(crate::driver::explain(&*error));
                             let wait = Duration::ZERO;
-                            StartDecision::Doubt { wait }
+                            StartDecision::InDoubt { wait }
                         }
                     }
                 }
                 StartDecision::Replay(value) => return self.read(&value),
-                StartDecision::Told(value) => match self.read(&value) {
+                StartDecision::Settled(value) => match self.read(&value) {
                     Ok(told) => {
                         self.end(EffectEnd::Happened(value)).await;
                         return Ok(told);
@@ -173,7 +173,7 @@ impl EffectAttempt<'_> {
                     Err(error) => self.ask_person(Some(crate::driver::explain(&error))).await,
                 },
                 StartDecision::Changed { recorded } => return Err(self.changed(recorded)),
-                StartDecision::Doubt { wait } => {
+                StartDecision::InDoubt { wait } => {
                     match self.look(wait, reconcile.take(), &mut problem).await {
                         Reconciliation::Happened(value) => {
                             let written = self.write(&value)?;

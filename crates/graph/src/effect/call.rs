@@ -59,7 +59,7 @@ pub(crate) struct BeginCall {
 pub(crate) struct EndCall {
     pub(crate) effect: Arc<NamedEffect>,
     pub(crate) end: EffectEnd,
-    /// Gets [`StartDecision::Noted`] when the end is stored; none if nobody waits for that.
+    /// Gets [`StartDecision::EndStored`] when the end is stored; none if nobody waits for that.
     pub(crate) reply: Option<oneshot::Sender<StartDecision>>,
 }
 
@@ -104,20 +104,20 @@ pub(crate) enum EffectEnd {
 /// The reply of the driver to a task.
 pub(crate) enum StartDecision {
     /// The action may begin. The key is the same for every attempt of it.
-    Go {
+    Execute {
         idempotency_key: String,
         not_after: Millis,
         /// The ticket of a once-only action.
         ticket: Option<StartGuard>,
     },
     /// The end of the action is stored.
-    Noted,
+    EndStored,
     /// It was done before, with this result.
     Replay(Json),
     /// A person says that it happened, with this result.
-    Told(Json),
+    Settled(Json),
     /// It is in doubt, and may be under way for this long.
-    Doubt { wait: Duration },
+    InDoubt { wait: Duration },
     /// The key was used with another input.
     Changed { recorded: String },
 }

@@ -147,11 +147,11 @@ impl<P> Fact<P> {
             Self::Created {
                 version,
                 state,
-                birth,
+                incarnation,
             } => Fact::Created {
                 version,
                 state,
-                birth,
+                incarnation,
             },
             Self::Spent { amounts } => Fact::Spent { amounts },
             Self::Answered { answers, by } => Fact::Answered { answers, by },
@@ -171,7 +171,15 @@ impl<P> Fact<P> {
                 in_doubt,
             },
             Self::Migrated { under } => Fact::Migrated { under },
-            Self::Forked { from, seq, birth } => Fact::Forked { from, seq, birth },
+            Self::Forked {
+                from,
+                seq,
+                incarnation,
+            } => Fact::Forked {
+                from,
+                seq,
+                incarnation,
+            },
             Self::HandedOver {} => Fact::HandedOver {},
             Self::Started { .. }
             | Self::Entered { .. }

@@ -22,7 +22,9 @@ impl Machine {
     pub(crate) fn evolve(&mut self, fact: &Fact<TaskPath>) {
         self.left = matches!(fact, Fact::HandedOver {});
         match fact {
-            Fact::Created { birth, .. } | Fact::Forked { birth, .. } => self.birth = *birth,
+            Fact::Created { incarnation, .. } | Fact::Forked { incarnation, .. } => {
+                self.incarnation = *incarnation
+            }
             Fact::HandedOver {} | Fact::Amended { task: None, .. } => {}
             Fact::Started {
                 run,

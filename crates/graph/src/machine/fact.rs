@@ -24,8 +24,8 @@ pub enum Fact<P> {
         /// The initial state.
         state: Json,
         /// A number that no other thread of this name had, so that idempotency keys differ.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        birth: u64,
+        #[serde(default, rename = "birth", skip_serializing_if = "is_zero")]
+        incarnation: u64,
     },
     /// A run began with an input.
     Started {
@@ -233,8 +233,8 @@ pub enum Fact<P> {
         /// The position up to which it was copied.
         seq: Seq,
         /// A number that no other thread of this name had.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        birth: u64,
+        #[serde(default, rename = "birth", skip_serializing_if = "is_zero")]
+        incarnation: u64,
     },
 }
 

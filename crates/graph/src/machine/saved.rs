@@ -28,8 +28,8 @@ pub(crate) struct SavedMachine {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     failures: Vec<(String, String)>,
     output: Option<Json>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    birth: u64,
+    #[serde(default, rename = "birth", skip_serializing_if = "is_zero")]
+    incarnation: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     effects: Vec<EffectRecord>,
     #[serde(default, skip_serializing_if = "BudgetUsage::is_empty")]
@@ -81,7 +81,7 @@ impl SavedMachine {
             failure: failures.next(),
             failures: failures.collect(),
             output: machine.output.clone(),
-            birth: machine.birth,
+            incarnation: machine.incarnation,
             effects: machine.effects.clone(),
             spent: machine.spent.clone(),
             keys: machine.keys.clone(),
@@ -112,7 +112,7 @@ impl SavedMachine {
                 .collect(),
             asked: self.asked,
             output: self.output,
-            birth: self.birth,
+            incarnation: self.incarnation,
             effects: self.effects,
             spent: self.spent,
             keys: self.keys,
