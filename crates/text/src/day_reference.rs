@@ -662,6 +662,11 @@ mod tests {
                 "on holiday from monday to wednesday",
                 Some("monday to wednesday"),
             ),
+            (
+                "what is there between monday and wednesday?",
+                Some("monday and wednesday"),
+            ),
+            ("away on monday and wednesday", None),
             ("from friday to monday i am away", Some("friday to monday")),
             ("from tomorrow until friday", Some("tomorrow until friday")),
             ("12月3号到5号我不在", Some("12月3号到5号")),

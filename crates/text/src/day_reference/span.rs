@@ -1,6 +1,9 @@
 //! Spans of days: `dec 3 to dec 5`, 下周一到下周三.
 use super::{BREAKS, DayReference, TO, date, english_day, has_start, name, single};
-use crate::{number::number as any_number, word::after_word};
+use crate::{
+    number::number as any_number,
+    word::{after_word, before_word},
+};
 
 /// The words of a wish to move something: "from Friday to Sunday" then names two days, and no span.
 const MOVES: [&str; 20] = [
@@ -26,13 +29,15 @@ const MOVES: [&str; 20] = [
     "搬",
 ];
 
-/// Reads `dec 3 to dec 5`, `dec 3-5`, `3 to 5 december`, `from tomorrow until friday`, `3号到5号`,
-/// `下周一到下周三`.
+/// Reads `dec 3 to dec 5`, `dec 3-5`, `3 to 5 december`, `from tomorrow until friday`, `between friday
+/// and sunday`, `3号到5号`, `下周一到下周三`.
 pub(super) fn span<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t str)> {
     let begin = endpoint(rest, before).or_else(|| month_later(rest, before));
     let (mut first, tail) = begin?;
     let joined = tail.trim_start();
-    let word = TO.iter().find(|word| joined.starts_with(**word))?;
+    let is_between = before_word(before.trim_end(), &["between"]).is_some();
+    let words: &[&str] = if is_between { &["and"] } else { TO };
+    let word = words.iter().find(|word| joined.starts_with(**word))?;
     let end = joined.strip_prefix(word)?.trim_start();
     let (last, tail) = match (first.as_slice(), endpoint(end, "")) {
         ([DayReference::Date(Some(month), from)], None) => day_of(*month, *from, end)?,

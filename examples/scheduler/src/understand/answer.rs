@@ -47,6 +47,7 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
     let desk = AnswerContext {
         facts,
         words: Words::of(facts),
+        left_out: left_out(clause, facts),
     };
     let named = desk.named(clause);
     let within = match asked_time(clause, facts) {
@@ -78,7 +79,12 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
     } else if !named.is_empty() && has(Query::Count) {
         desk.count(Some(&named))
     } else if !named.is_empty() {
-        desk.facts_of(&named)
+        let asks_if_done = [Verb::Done, Verb::Undone];
+        let asks_if_done = clause
+            .verbs
+            .iter()
+            .any(|(verb, _)| asks_if_done.contains(verb));
+        desk.facts_of(&named, asks_if_done)
     } else if clause.nouns.contains(&Noun::Pending)
         || (clause
             .verbs
@@ -86,6 +92,8 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
             .any(|(verb, not)| *verb == Verb::Place && *not))
     {
         match within {
+            // 哪几天没有安排 asks for the days.
+            Some(when) if has(Query::When) => desk.free(Some(when)),
             Some(when) => desk.left(when),
             None => desk.pending(),
         }
@@ -118,7 +126,8 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
         if let Some(last) = bound {
             return Understanding::Answer(desk.done_by(last));
         }
-        desk.done(clause.is_negated || clause.denies(Verb::Done) || clause.has(Verb::Undone))
+        let not = clause.is_negated || clause.denies(Verb::Done) || clause.has(Verb::Undone);
+        desk.done(not, within)
     } else if let Some(when) = within {
         let courses = clause.nouns.contains(&Noun::Courses);
         desk.listing(when, courses.then_some(EventType::Course))
@@ -186,6 +195,29 @@ fn named_together(first: &When, whens: &[(When, Role)]) -> When {
 struct AnswerContext<'a> {
     facts: &'a Facts<'a>,
     words: Words<'a>,
+    /// What the question is not about.
+    left_out: BTreeSet<u32>,
+}
+
+/// Returns what a question excepts: "what else have I on Friday, besides courses?".
+fn left_out(clause: &Clause, facts: &Facts<'_>) -> BTreeSet<u32> {
+    let excepted = clause
+        .names
+        .iter()
+        .filter(|(_, role)| *role == Role::Except);
+    let mut ids: BTreeSet<u32> = excepted
+        .flat_map(|(name, _)| {
+            expand(name, facts)
+                .into_iter()
+                .chain(name.courses.iter().copied())
+        })
+        .collect();
+    if clause.leaves_out_courses {
+        let courses = facts.schedule.tasks.iter();
+        let courses = courses.filter(|task| task.event_type == EventType::Course);
+        ids.extend(courses.map(|task| task.state_id));
+    }
+    ids
 }
 
 impl AnswerContext<'_> {
@@ -195,8 +227,10 @@ impl AnswerContext<'_> {
 
     /// Returns the tasks that a question names, courses too.
     fn named(&self, clause: &Clause) -> BTreeSet<u32> {
-        let names = clause.names.iter().map(|(name, _)| name);
-        names
+        let names = clause.names.iter();
+        let asked = names.filter(|(_, role)| *role != Role::Except);
+        asked
+            .map(|(name, _)| name)
             .flat_map(|name| {
                 let items = expand(name, self.facts);
                 let courses = name
@@ -214,7 +248,8 @@ impl AnswerContext<'_> {
     fn on(&self, when: &When) -> Vec<(Slot, &ScheduleTask)> {
         let tasks = self.facts.schedule.tasks.iter();
         let all = tasks.flat_map(|task| task.slots.iter().map(move |slot| (*slot, task)));
-        let mut there: Vec<_> = all.filter(|(slot, _)| when.meets(slot)).collect();
+        let asked = all.filter(|(_, task)| !self.left_out.contains(&task.state_id));
+        let mut there: Vec<_> = asked.filter(|(slot, _)| when.meets(slot)).collect();
         there.sort_by_key(|(slot, task)| (*slot, task.state_id));
         there
     }
@@ -258,16 +293,24 @@ impl AnswerContext<'_> {
         format!("{head}\n{}", lines.join("\n"))
     }
 
-    fn done(&self, not: bool) -> String {
-        let tasks = self
-            .facts
-            .schedule
-            .tasks
-            .iter()
-            .filter(|task| task.event_type == EventType::Task && task.marks.done != not);
+    /// Returns what is done, or not, of everything or of what lies in some days and times.
+    fn done(&self, not: bool, within: Option<&When>) -> String {
+        let is_there = |task: &ScheduleTask| {
+            within.is_none_or(|when| task.slots.iter().any(|slot| when.meets(slot)))
+        };
+        let tasks = self.facts.schedule.tasks.iter().filter(|task| {
+            task.event_type == EventType::Task && task.marks.done != not && is_there(task)
+        });
         let names: Vec<_> = tasks.map(|task| task.name.as_str()).collect();
         let list = names.join(self.facts.lang.pick(", ", "、"));
         match (names.is_empty(), not) {
+            (true, false) if within.is_some() => {
+                self.pick("Nothing is done there.", "那段时间没有已完成的事项。")
+            }
+            (true, true) if within.is_some() => self.pick(
+                "Nothing is left undone there.",
+                "那段时间没有未完成的事项。",
+            ),
             (true, false) => self.pick("Nothing is done yet.", "还没有完成的事项。"),
             (true, true) => self.pick("Everything is done.", "全部完成了。"),
             (false, false) => self.pick(format!("Done: {list}."), format!("已完成：{list}。")),
@@ -298,7 +341,7 @@ impl AnswerContext<'_> {
         )
     }
 
-    fn facts_of(&self, named: &BTreeSet<u32>) -> String {
+    fn facts_of(&self, named: &BTreeSet<u32>, asks_if_done: bool) -> String {
         let mut seen = BTreeSet::new();
         let lines = named.iter().filter_map(|id| {
             let task = self.facts.schedule.task(*id)?;
@@ -311,6 +354,8 @@ impl AnswerContext<'_> {
             let (name, lies) = (self.words.name(*id)?, self.words.lies(*id));
             let done = if task.marks.done {
                 self.pick(", done", "，已完成")
+            } else if asks_if_done && task.event_type == EventType::Task {
+                self.pick(", not done", "，还没完成")
             } else {
                 String::new()
             };

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::{
     Facts,
     names::{Ref, Thing, names},
+    terms::in_digits,
 };
 
 /// An action that a person wants.
@@ -122,6 +123,10 @@ enum Meaning {
     Filler,
 }
 
+/// A time of day as it is said: the hour, the minute, and true if it is certain which half of the day
+/// it is.
+pub(super) type ClockWords = (i8, i8, bool);
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Verb(Verb),
@@ -133,6 +138,8 @@ pub(super) enum Kind {
     Days(DayReference, bool),
     /// A time of day: the hour, the minute, and true if it is certain which half of the day it is.
     Clock(i8, i8, bool),
+    /// From one time of day to another: "between 2 and 4 pm", `14:00-18:00`.
+    Hours(ClockWords, ClockWords),
     /// Sections of a day, both included.
     Sections(u8, u8),
     Number(i64),
@@ -286,6 +293,10 @@ fn phrases(verb: Verb) -> Vec<String> {
 static UNDO: LazyLock<Vec<String>> = LazyLock::new(|| phrases(Verb::Undo));
 static FREE: LazyLock<Vec<String>> = LazyLock::new(|| phrases(Verb::Free));
 
+/// The words for what one does not mind.
+pub(super) static PERMITS: LazyLock<Vec<String>> =
+    LazyLock::new(|| lists().terms.remove(&TermWord::Fine).unwrap_or_default());
+
 /// Returns true if a text denies that something is to be free: "I don't need Friday free".
 pub(super) fn denies_free(text: &str) -> bool {
     is_negated(text, &FREE)
@@ -422,6 +433,112 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
         }
     }
     tokens
+}
+
+/// Returns the tokens of a wish, in which "three days" are a number of days. The text of a new item
+/// stays as it is.
+pub(super) fn counted(text: &str, facts: &Facts<'_>) -> Vec<Token> {
+    let said = tokens(text, facts);
+    let adds = |token: &Token| token.kind == Kind::Verb(Verb::Add);
+    match in_digits(text) {
+        digits if digits != text && !said.iter().any(adds) => tokens(&digits, facts),
+        _ => said,
+    }
+}
+
+/// Takes 忙不忙 for 忙 and the sign of a question. What is a phrase of its own stays one: 有没有.
+pub(super) fn with_questions(mut tokens: Vec<Token>) -> Vec<Token> {
+    let asks = |three: &[Token]| match three {
+        [word, not, again] => {
+            let denies = ["不", "没"].contains(&not.text.as_str());
+            denies && word.text == again.text && !word.text.is_ascii()
+        }
+        _ => false,
+    };
+    while let Some(at) = tokens.windows(3).position(asks) {
+        tokens.drain(at + 1..at + 3);
+        tokens.push(Token {
+            kind: Kind::Stop(true),
+            text: "?".into(),
+            raw: "?".into(),
+        });
+    }
+    tokens
+}
+
+/// Returns the time of day that a token names beside another one.
+pub(super) fn hour(token: &Token) -> Option<ClockWords> {
+    match token.kind {
+        Kind::Clock(hour, minute, sure) => Some((hour, minute, sure)),
+        Kind::Number(hour) => {
+            let hour = i8::try_from(hour).ok();
+            Some((hour.filter(|hour| (1..24).contains(hour))?, 0, false))
+        }
+        _ => None,
+    }
+}
+
+/// Joins two times of day between which something lies: "between 2 and 4 pm", `14:00-18:00`.
+pub(super) fn with_hours(tokens: &[Token]) -> Vec<Token> {
+    let mut joined: Vec<Token> = vec![];
+    let mut rest = tokens;
+    while let Some((first, tail)) = rest.split_first() {
+        let (from, between) = match tail {
+            [from, ..] if first.text == "between" => (from, true),
+            _ => (first, false),
+        };
+        let [_, further @ ..] = (if between { tail } else { rest }) else {
+            break;
+        };
+        let hours = match further {
+            [to, end, after @ ..] if joins(from, to, end, between) && !counts(after) => {
+                hour(from).zip(hour(end)).map(|(from, until)| {
+                    let late = end.text.contains("pm") || end.text.contains("p.m");
+                    let is_late = late && !from.2 && from.0 < 12 && from.0 + 12 < until.0;
+                    let from = if is_late {
+                        (from.0 + 12, from.1, true)
+                    } else {
+                        from
+                    };
+                    (Kind::Hours(from, until), after)
+                })
+            }
+            _ => None,
+        };
+        let Some((kind, after)) = hours else {
+            let mut first = first.clone();
+            if between && matches!(from.kind, Kind::Days(DayReference::Span(..), _)) {
+                first.kind = Kind::Relation(Relation::From);
+            }
+            joined.push(first);
+            rest = tail;
+            continue;
+        };
+        let taken = rest.get(..rest.len() - after.len()).unwrap_or_default();
+        let text = |of: fn(&Token) -> &str| taken.iter().map(of).collect::<Vec<_>>().join(" ");
+        joined.push(Token {
+            kind,
+            text: text(|token| &token.text),
+            raw: text(|token| &token.raw),
+        });
+        rest = after;
+    }
+    joined
+}
+
+/// Returns true if a word between two times joins them to one.
+fn joins(from: &Token, word: &Token, to: &Token, between: bool) -> bool {
+    if between {
+        return word.kind == Kind::Relation(Relation::With);
+    }
+    let is_clock = |token: &Token| matches!(token.kind, Kind::Clock(..));
+    (word.text == "-" || word.text == "~") && (is_clock(from) || is_clock(to))
+}
+
+/// Returns true if tokens begin with what a number counts: "between 2 and 3 hours".
+fn counts(tokens: &[Token]) -> bool {
+    let next = tokens.first();
+    next.is_some_and(|next| matches!(next.kind, Kind::Noun(_)))
 }
 
 /// Reads `sections 3-4`, `section 3`, `第3节`, `第三到四节`, `第二大节`.

@@ -267,6 +267,15 @@ impl<'a> Planner<'a> {
             return Err(self.unchanged(&self.outside()));
         }
         let verb = main_verb(clause);
+        // What counts hours, and what counts nothing, leaves no amount out.
+        let counts = |(_, unit): &(i64, Noun)| match verb {
+            Some((Verb::Earlier | Verb::Later | Verb::Add, _)) => true,
+            Some((Verb::Deadline, _)) => matches!(unit, Noun::Day | Noun::Weeks),
+            _ => false,
+        };
+        if !clause.amounts.iter().all(counts) {
+            return Err(not_understood(&clause.text, self.facts));
+        }
         let denies = || clause.denies(Verb::Keep) || denies_free(&clause.text);
         let not_kept = clause.has(Verb::Free) && denies();
         let used_again = matches!(
@@ -480,8 +489,8 @@ impl<'a> Planner<'a> {
             for start in 1..=self.work.window.sections.count() {
                 let is_odd = !aligned.contains(&start) && !within.exact;
                 // Whoever names a day would rather have an odd place there than none.
-                if is_odd && within.days.is_none() || !within.begins(&Slot::new(day, start, start))
-                {
+                let slot = Slot::starting_at(day, start, duration);
+                if is_odd && within.days.is_none() || !within.holds(&slot) {
                     continue;
                 }
                 let cost = match near {

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use jiff::civil::Time;
 
+pub(super) use self::sentence::in_digits;
 use self::sentence::{Sentence, TermToken, tokens};
 use super::{
     Facts, Understanding,
@@ -136,8 +137,11 @@ fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
     let mut at = 0;
     while at < clauses.len() {
         let run = (at + 1..=clauses.len()).rev().find_map(|end| {
-            let part = clauses.get(at..end)?.concat();
-            let sentence = Sentence::of(&part, facts);
+            let run = clauses.get(at..end)?;
+            if sentence::has_another_place(run) {
+                return None;
+            }
+            let sentence = Sentence::of(&run.concat(), facts);
             Some((end, sentence.wish(&topic)?, sentence))
         });
         let Some((end, wish, sentence)) = run else {
@@ -358,6 +362,7 @@ impl Sentence<'_> {
             _ if !free => return None,
             [minutes] if self.says(&[Takes], &[Must, Each]) => *minutes,
             [minutes] if self.says(&[Must], &[Each]) => *minutes,
+            [minutes] if self.words.is_empty() => *minutes,
             [minutes] if self.says(&[Enough], &[]) => *minutes,
             [minutes, _] if self.says(&[InsteadOf], &[Takes, Must, Each, Put]) => *minutes,
             [_, minutes] if self.says(&[TakesNot, Enough], &[]) => *minutes,

@@ -18,6 +18,8 @@ pub(super) struct When {
     pub(super) starts: Option<BTreeSet<u8>>,
     /// True if exactly this first section is meant.
     pub(super) exact: bool,
+    /// True if what lies there also ends there: "between two and four".
+    pub(super) ends: bool,
     /// The clock time that no section begins at.
     pub(super) odd: Option<Time>,
     /// True if the days were named as a whole week.
@@ -89,6 +91,14 @@ impl When {
                 .starts
                 .as_ref()
                 .is_none_or(|starts| starts.contains(&slot.slot_start))
+    }
+
+    /// Returns true if a slot may lie in these days and times.
+    pub(super) fn holds(&self, slot: &Slot) -> bool {
+        let of_hours = self.starts.as_ref().filter(|_| self.ends);
+        let mut sections = slot.slot_start..=slot.slot_end;
+        self.begins(slot)
+            && of_hours.is_none_or(|hours| sections.all(|section| hours.contains(&section)))
     }
 
     /// Returns true if a slot overlaps these days and times.

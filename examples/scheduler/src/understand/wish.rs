@@ -70,6 +70,10 @@ pub(super) struct Clause {
     pub(super) is_limit: bool,
     /// True if a "not" belongs to nothing else.
     pub(super) is_negated: bool,
+    /// True if it says no more than that some times may be used: 周四可以.
+    pub(super) permits: bool,
+    /// True if it is about everything but the courses.
+    pub(super) leaves_out_courses: bool,
     pub(super) again: bool,
     pub(super) text: String,
     /// The text after "add", as it was written.
@@ -174,7 +178,10 @@ impl Clause {
             _ => false,
         };
         let is_time = |(when, role): &(When, Role)| match &when.days {
-            Some(days) => (self.is_negated || *role == Role::Not) && !days.is_disjoint(freed),
+            Some(days) => {
+                let spared = self.is_negated || *role == Role::Not;
+                self.permits || spared && !days.is_disjoint(freed)
+            }
             None => when.starts.is_some(),
         };
         let plain = self.names.is_empty() && self.unknown.is_empty() && self.quoted.is_empty();
@@ -196,6 +203,7 @@ impl Clause {
             && self.unknown.is_empty()
             && self.quoted.is_empty()
             && self.condition.is_none()
+            && !self.leaves_out_courses
     }
 
     pub(super) fn when(&self, role: Role) -> Option<&When> {
@@ -235,7 +243,7 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
     if is_question {
         return answer::answer(&merged(&clauses), facts);
     }
-    let mut clauses = with_parts_of_days(clauses);
+    let mut clauses = with_parts_of_days(with_other_places(clauses));
     // "Tuesday need not be free, free Wednesday" frees Wednesday.
     if clauses.iter().any(|clause| clause.has(Verb::Free)) {
         clauses.retain(|clause| !clause.needs_not_be_free());
@@ -271,8 +279,41 @@ fn merged(clauses: &[Clause]) -> Clause {
         let you = ["did you", "have you", "you've", "你"];
         all.asks_you |= you.iter().any(|word| clause.text.contains(word));
         all.is_negated |= clause.is_negated;
+        all.leaves_out_courses |= clause.leaves_out_courses;
     }
     all
+}
+
+/// Lets "do not put it on Monday, put it on Tuesday" be one wish, which goes to one time and not to
+/// another.
+fn with_other_places(clauses: Vec<Clause>) -> Vec<Clause> {
+    let puts = |(verb, _): &(Verb, bool)| matches!(verb, Verb::Place | Verb::Move | Verb::Study);
+    let mut said: Vec<Clause> = vec![];
+    for mut clause in clauses {
+        let says_where = clause.names.is_empty()
+            && !clause.whens.is_empty()
+            && !clause.verbs.is_empty()
+            && clause.verbs.iter().all(|it| puts(it) && !it.1);
+        let denies_where = |it: &mut Clause| {
+            let denied = !it.verbs.is_empty() && it.verbs.iter().all(|it| puts(it) && it.1);
+            denied && it.objects().next().is_some() && !it.whens.is_empty()
+        };
+        if let Some(mut other) = said.pop_if(|it| says_where && denies_where(it)) {
+            clause.nouns.remove(&Noun::It);
+            clause.verbs = vec![(Verb::Move, false)];
+            for (_, role) in &mut clause.whens {
+                *role = if *role == Role::At { Role::To } else { *role };
+            }
+            for (when, role) in &mut other.whens {
+                // "Not this Friday, next Friday".
+                when.every = None;
+                *role = Role::Not;
+            }
+            complete(&mut clause, other);
+        }
+        said.push(clause);
+    }
+    said
 }
 
 /// Lets what leaves times out of a day that is to be free be a part of that wish.

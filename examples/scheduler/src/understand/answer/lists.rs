@@ -50,6 +50,13 @@ impl AnswerContext<'_> {
                 lines.push(self.pick(format!("{name}: no courses"), format!("{name}：没有课程")));
                 continue;
             }
+            if there.is_empty() && !self.left_out.is_empty() {
+                lines.push(self.pick(
+                    format!("{name}: nothing else"),
+                    format!("{name}：没有别的安排"),
+                ));
+                continue;
+            }
             if there.is_empty() {
                 lines.push(self.pick(format!("{name}: nothing"), format!("{name}：没有安排")));
                 continue;
@@ -136,7 +143,14 @@ impl AnswerContext<'_> {
     pub(super) fn left(&self, when: &When) -> String {
         let there = self.on(when).into_iter();
         let ahead = there.filter(|(slot, task)| is_ahead(slot, self.facts) && !task.marks.done);
-        let lines: Vec<_> = ahead.map(|(slot, task)| self.line(&slot, task)).collect();
+        let (mut lines, mut last) = (vec![], None);
+        for (slot, task) in ahead {
+            if last.replace(slot.day) != Some(slot.day) {
+                let day = self.words.day(slot.day).unwrap_or_default();
+                lines.push(self.pick(format!("{day}:"), format!("{day}：")));
+            }
+            lines.push(self.line(&slot, task));
+        }
         if lines.is_empty() {
             return self.pick("Nothing is left there.", "那里没有剩下的安排。");
         }

@@ -178,7 +178,7 @@ impl Planner<'_> {
                 if task
                     .slots
                     .iter()
-                    .any(|slot| to.is_named() && to.begins(slot) && self.admits(slot))
+                    .any(|slot| to.is_named() && to.holds(slot) && self.admits(slot))
                 {
                     if items.len() == 1 {
                         return Err(Understanding::Answer(format!(

@@ -88,6 +88,25 @@ pub(super) fn clauses(tokens: &[TermToken]) -> Vec<Vec<TermToken>> {
     clauses
 }
 
+/// Returns true if a clause says where something goes, behind one that says where it does not:
+/// 别放在周一，放周二.
+pub(super) fn has_another_place(clauses: &[Vec<TermToken>]) -> bool {
+    let says = |clause: &[TermToken], word: TermWord| {
+        clause
+            .iter()
+            .any(|token| token.kind == TokenKind::Word(word))
+    };
+    let denies =
+        |clause: &[TermToken]| says(clause, TermWord::Not) || says(clause, TermWord::Never);
+    let puts = |clause: &[TermToken]| says(clause, TermWord::Put);
+    let denied = clauses
+        .iter()
+        .position(|clause| denies(clause) && puts(clause));
+    let behind = denied.and_then(|at| clauses.get(at + 1..));
+    let mut behind = behind.into_iter().flatten();
+    behind.any(|clause| puts(clause) && !denies(clause))
+}
+
 /// Returns the text of a clause as it was typed.
 pub(super) fn raw(clause: &[TermToken]) -> String {
     let mut text = String::new();
@@ -369,7 +388,7 @@ fn range(tokens: &[TermToken]) -> Option<((Clock, Clock), usize)> {
 }
 
 /// Writes the number words of a text before units in digits.
-fn in_digits(text: &str) -> String {
+pub(in super::super) fn in_digits(text: &str) -> String {
     const NUMBERS: [&str; 12] = [
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
         "twelve",

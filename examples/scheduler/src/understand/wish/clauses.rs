@@ -2,7 +2,7 @@
 use super::{
     super::{
         Facts, Trouble,
-        lex::{Kind, Noun, Query, Relation, Token, Verb},
+        lex::{Kind, Noun, PERMITS, Query, Relation, Token, Verb},
     },
     Clause, Role,
     reader::Reader,
@@ -167,7 +167,7 @@ fn is_asked(tokens: &[Token]) -> bool {
         .filter(|token| token.kind != Kind::Stop(false));
     let first = said.next();
     let second = said.next().map_or("", |token| token.text.as_str());
-    let mine = ["do", "have"]
+    let mine = ["do", "have", "will", "would"]
         .iter()
         .any(|word| first.is_some_and(|token| token.text == *word))
         && ["i", "you", "we"].contains(&second);
@@ -190,8 +190,17 @@ fn is_asked(tokens: &[Token]) -> bool {
         .iter()
         .rev()
         .find(|token| !matches!(token.kind, Kind::Stop(_)));
-    let signed = ends.is_some_and(|token| ["吗", "呢", "么"].contains(&token.text.as_str()));
-    asks || queries || signed
+    let signed = ends.is_some_and(|token| token.text.ends_with(['吗', '呢', '么']));
+    asks || queries || signed || asks_if_done(tokens)
+}
+
+/// Returns true if a "not" behind a verb ends a text: 做完了没有.
+fn asks_if_done(tokens: &[Token]) -> bool {
+    let mut said = tokens.iter().rev();
+    let last = said.find(|token| !matches!(token.kind, Kind::Stop(_)));
+    let verb = said.find(|token| token.text != "了");
+    last.is_some_and(|token| ["没", "没有"].contains(&token.text.as_str()))
+        && verb.is_some_and(|token| matches!(token.kind, Kind::Verb(_)))
 }
 
 /// Returns true if a question is a polite wish.
@@ -287,6 +296,7 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
         open: None,
         second: false,
     };
+    let (tokens, is_permitted) = permitted(tokens);
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         at += reader.take(
@@ -298,10 +308,47 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
     reader.close();
     let not = reader.not || reader.except;
     clause.is_negated |= not;
+    if is_permitted {
+        clause.permits = true;
+        clause.verbs.push((Verb::Reopen, false));
+    }
     if clause.has(Verb::Add) {
         clause.added = content(tokens);
     }
     clause
+}
+
+/// Returns the tokens of a clause without the last one, and true, if they name times and the last one
+/// says that these may be used: 周四可以, "Friday is fine".
+fn permitted(tokens: &[Token]) -> (&[Token], bool) {
+    let end = tokens
+        .iter()
+        .rposition(|token| !matches!(token.kind, Kind::Stop(_) | Kind::Pause))
+        .unwrap_or(0);
+    let (said, rest) = tokens.split_at(end);
+    let is_time = |token: &Token| {
+        matches!(
+            token.kind,
+            Kind::Days(..) | Kind::Part(_) | Kind::Clock(..) | Kind::Hours(..) | Kind::Sections(..)
+        )
+    };
+    let leads = |token: &Token| {
+        matches!(
+            token.kind,
+            Kind::Filler
+                | Kind::Pause
+                | Kind::Relation(Relation::On | Relation::Then | Relation::But)
+        )
+    };
+    let times = said.iter().any(is_time) && said.iter().all(|it| is_time(it) || leads(it));
+    let permits = rest
+        .first()
+        .is_some_and(|last| PERMITS.iter().any(|word| *word == last.text));
+    if times && permits {
+        (said, true)
+    } else {
+        (tokens, false)
+    }
 }
 
 /// Returns the text of a new item: all that is no class, no time, and no manners around it.

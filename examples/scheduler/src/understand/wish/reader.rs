@@ -8,7 +8,7 @@ use super::super::when;
 use super::{
     super::{
         Facts,
-        lex::{Kind, Noun, Part, Relation, Token, Verb},
+        lex::{Kind, Noun, Part, Relation, Token, Verb, hour},
         names::Ref,
         plan,
         when::When,
@@ -95,6 +95,10 @@ impl Reader<'_, '_> {
                 } else if ["明晚", "明早"].contains(&token.text.as_str()) {
                     open.references.push(DayReference::FromToday(1));
                 }
+                return 1;
+            }
+            Kind::Hours(from, to) => {
+                self.hours(*from, *to);
                 return 1;
             }
             Kind::Clock(hour, minute, sure) if let Some(end) = self.until(rest) => {
@@ -371,6 +375,10 @@ impl Reader<'_, '_> {
             self.name(found, token);
             return;
         }
+        if noun == Noun::Courses && std::mem::take(&mut self.except) {
+            self.clause.leaves_out_courses = true;
+            return;
+        }
         self.clause.nouns.insert(noun);
         // 只空下午 is about the afternoon.
         let _ = self
@@ -489,6 +497,7 @@ impl Reader<'_, '_> {
             }
         } else if !open.hours.is_empty() {
             when.starts = Some(open.hours);
+            when.ends = true;
         } else if let Some(first) = open.from_section {
             when.exact = true;
             when.starts = Some(if open.sections.len() > 2 {
@@ -528,18 +537,6 @@ impl Reader<'_, '_> {
             return;
         }
         self.clause.whens.push((when, role));
-    }
-}
-
-/// Returns the time of day that a token names after "from" or "to".
-fn hour(token: &Token) -> Option<(i8, i8, bool)> {
-    match token.kind {
-        Kind::Clock(hour, minute, sure) => Some((hour, minute, sure)),
-        Kind::Number(hour) => {
-            let hour = i8::try_from(hour).ok();
-            Some((hour.filter(|hour| (1..24).contains(hour))?, 0, false))
-        }
-        _ => None,
     }
 }
 
