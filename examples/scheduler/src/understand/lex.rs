@@ -470,12 +470,14 @@ pub(super) fn with_questions(mut tokens: Vec<Token>) -> Vec<Token> {
 pub(super) fn hour(token: &Token) -> Option<ClockWords> {
     match token.kind {
         Kind::Clock(hour, minute, sure) => Some((hour, minute, sure)),
-        Kind::Number(hour) => {
-            let hour = i8::try_from(hour).ok();
-            Some((hour.filter(|hour| (1..24).contains(hour))?, 0, false))
-        }
+        Kind::Number(hour) => hour_of(hour),
         _ => None,
     }
+}
+
+fn hour_of(number: i64) -> Option<ClockWords> {
+    let hour = i8::try_from(number).ok();
+    Some((hour.filter(|hour| (1..24).contains(hour))?, 0, false))
 }
 
 /// Joins two times of day between which something lies: "between 2 and 4 pm", `14:00-18:00`.
@@ -492,7 +494,9 @@ pub(super) fn with_hours(tokens: &[Token]) -> Vec<Token> {
         };
         let hours = match further {
             [to, end, after @ ..] if joins(from, to, end, between) && !counts(after) => {
-                hour(from).zip(hour(end)).map(|(from, until)| {
+                // "2" may be the end of an item's name.
+                let from = hour(from).or_else(|| hour_of(from.text.parse().ok()?));
+                from.zip(hour(end)).map(|(from, until)| {
                     let late = end.text.contains("pm") || end.text.contains("p.m");
                     let is_late = late && !from.2 && from.0 < 12 && from.0 + 12 < until.0;
                     let from = if is_late {

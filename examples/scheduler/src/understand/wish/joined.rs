@@ -1,0 +1,250 @@
+//! Clauses that belong together: what completes a wish, what limits it, and what says it again.
+use super::{
+    super::lex::{Noun, Verb},
+    Clause, Role,
+};
+
+/// Lets "do not put it on Monday, put it on Tuesday" be one wish, which goes to one time and not to
+/// another.
+pub(super) fn with_other_places(clauses: Vec<Clause>) -> Vec<Clause> {
+    let puts = |(verb, _): &(Verb, bool)| matches!(verb, Verb::Place | Verb::Move | Verb::Study);
+    let mut said: Vec<Clause> = vec![];
+    for mut clause in clauses {
+        let says_where = clause.names.is_empty()
+            && !clause.whens.is_empty()
+            && !clause.verbs.is_empty()
+            && clause.verbs.iter().all(|it| puts(it) && !it.1);
+        let denies_where = |it: &mut Clause| {
+            let denied = !it.verbs.is_empty() && it.verbs.iter().all(|it| puts(it) && it.1);
+            denied && it.objects().next().is_some() && !it.whens.is_empty()
+        };
+        if let Some(mut other) = said.pop_if(|it| says_where && denies_where(it)) {
+            clause.nouns.remove(&Noun::It);
+            clause.verbs = vec![(Verb::Move, false)];
+            for (_, role) in &mut clause.whens {
+                *role = if *role == Role::At { Role::To } else { *role };
+            }
+            for (when, role) in &mut other.whens {
+                // "Not this Friday, next Friday".
+                when.every = None;
+                *role = Role::Not;
+            }
+            complete(&mut clause, other);
+        }
+        said.push(clause);
+    }
+    said
+}
+
+/// Lets what leaves times out of a day that is to be free be a part of that wish.
+pub(super) fn with_parts_of_days(clauses: Vec<Clause>) -> Vec<Clause> {
+    let mut said: Vec<Clause> = vec![];
+    for mut clause in clauses {
+        let free = said.iter_mut().rfind(|it| !it.is_reason);
+        let Some(free) = free.filter(|it| it.frees_days() && clause.is_part_of_day(it)) else {
+            said.push(clause);
+            continue;
+        };
+        let keeps = clause.has(Verb::Keep).then(|| {
+            // "But leave the morning as it is": nothing goes there, either.
+            let days = free.whens.iter().find_map(|(when, _)| when.days.clone());
+            let mut kept = clause.clone();
+            for (when, _) in &mut kept.whens {
+                when.days.clone_from(&days);
+            }
+            kept.is_limit = true;
+            kept
+        });
+        for (_, role) in &mut clause.whens {
+            if matches!(role, Role::At | Role::To | Role::Not) {
+                *role = Role::Except;
+            }
+        }
+        let text = free.text.clone();
+        complete(free, clause);
+        // What denies the part denies no more than that.
+        free.text = text;
+        said.extend(keeps);
+    }
+    said
+}
+
+/// Separates what is wanted from the limits on it, clause by clause.
+fn parted(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
+    let frees = |clause: &Clause| {
+        let is_wish = clause.has(Verb::Free) && !clause.has(Verb::Keep) && !clause.is_limit;
+        is_wish && clause.names.is_empty() && !clause.whens.is_empty()
+    };
+    let acts = |clause: &Clause| {
+        // "I do not want to study algebra tonight" wants it elsewhere.
+        let leaves = clause.denies(Verb::Study) && !clause.is_limit;
+        let leaves = leaves && clause.objects().next().is_some() && !clause.whens.is_empty();
+        leaves
+            || frees(clause)
+            || clause.denies(Verb::Done)
+            || clause.verbs.iter().any(|(verb, not)| {
+                !not && !matches!(
+                    verb,
+                    Verb::Keep | Verb::Study | Verb::Greet | Verb::Thank | Verb::Free | Verb::Show
+                )
+            })
+    };
+    let any = clauses
+        .iter()
+        .any(|clause| acts(clause) && !clause.is_limit);
+    let (mut wishes, mut limits): (Vec<Clause>, Vec<Clause>) = (vec![], vec![]);
+    for clause in clauses {
+        if clause.is_reason {
+            continue;
+        }
+        let only_thanks = clause
+            .verbs
+            .iter()
+            .all(|(verb, _)| matches!(verb, Verb::Greet | Verb::Thank))
+            && clause.names.is_empty()
+            && clause.whens.is_empty()
+            && clause.unknown.is_empty();
+        if only_thanks && !clause.verbs.is_empty() {
+            continue;
+        }
+        // "I am busy on Friday, free it": the second says nothing more.
+        let bare = clause.names.is_empty() && clause.whens.is_empty() && clause.unknown.is_empty();
+        if bare && clause.has(Verb::Free) && wishes.iter().any(|wish| wish.has(Verb::Busy)) {
+            continue;
+        }
+        let restricts = clause.is_limit || (any && !acts(&clause));
+        if restricts && any {
+            // Words without a verb complete the wish before them.
+            let completes = clause.verbs.is_empty()
+                && !clause.is_limit
+                && !clause.is_negated
+                && clause
+                    .whens
+                    .iter()
+                    .all(|(_, role)| !matches!(role, Role::Not | Role::Except | Role::Only));
+            match wishes.last_mut() {
+                Some(last) if completes => complete(last, clause),
+                _ => limits.push(clause),
+            }
+            continue;
+        }
+        // A topic before its verb: "next Wednesday evening, free it".
+        match wishes.last_mut() {
+            Some(last) if last.verbs.is_empty() && !clause.verbs.is_empty() => {
+                let topic = std::mem::replace(last, clause);
+                complete(last, topic);
+            }
+            Some(last) if clause.verbs.is_empty() => complete(last, clause),
+            _ => wishes.push(clause),
+        }
+    }
+    (wishes, limits)
+}
+
+/// Separates what is wanted from the limits on it, and leaves out what is said twice.
+pub(super) fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
+    let (mut wishes, mut limits) = parted(clauses);
+    // What only asks to see to it adds nothing to a day that is to be free.
+    let bare =
+        |wish: &Clause| wish.names.is_empty() && wish.whens.is_empty() && wish.unknown.is_empty();
+    // "Too crowded, spread it out" and "drop it" after "remove the bike" say one thing twice.
+    let mut said: Vec<Verb> = vec![];
+    wishes.retain(|wish| {
+        let verbs = wish.verbs.iter().map(|(verb, _)| *verb);
+        let again =
+            bare(wish) && !wish.verbs.is_empty() && verbs.clone().all(|it| said.contains(&it));
+        said.extend(verbs);
+        !again
+    });
+    // "It is not done, take the mark away" says one thing.
+    if wishes
+        .iter()
+        .any(|wish| wish.has(Verb::Undone) || wish.denies(Verb::Done))
+    {
+        wishes.retain(|wish| {
+            let marks =
+                |(verb, _): &(Verb, bool)| matches!(verb, Verb::Done | Verb::Cancel | Verb::Delete);
+            !(bare(wish) && !wish.verbs.is_empty() && wish.verbs.iter().all(marks))
+        });
+    }
+    let frees = wishes
+        .iter()
+        .any(|wish| wish.has(Verb::Busy) || wish.has(Verb::Free));
+    // "I feel ill, I cannot do anything tomorrow": the second says when.
+    let timed = wishes.iter().any(|wish| !wish.whens.is_empty());
+    if frees && !timed && wishes.iter().all(bare) && limits.iter().any(|it| !it.whens.is_empty()) {
+        return (vec![], limits);
+    }
+    if frees {
+        wishes.retain(|wish| {
+            let bare = bare(wish);
+            let sees_to = wish.verbs.iter().all(|(verb, _)| {
+                matches!(
+                    verb,
+                    Verb::Move | Verb::Place | Verb::Later | Verb::Rearrange | Verb::Free
+                )
+            });
+            !(bare && sees_to && timed)
+        });
+        // "Free Wednesday, but leave algebra where it is": the second limits the first.
+        if !wishes.iter().all(Clause::keeps) {
+            limits.extend(wishes.extract_if(.., |wish| wish.keeps()));
+        }
+    }
+    // "Free the weekend, except Sunday morning", and 除了周一，下周都空出来.
+    if let Some(first) = wishes
+        .first_mut()
+        .filter(|wish| wish.has(Verb::Free) || wish.has(Verb::Busy))
+    {
+        let excepts = |clause: &mut Clause| {
+            let only_days = clause.verbs.is_empty() && clause.names.is_empty();
+            let all = clause.whens.iter().all(|(_, role)| *role == Role::Except);
+            only_days && all && !clause.whens.is_empty()
+        };
+        for excepted in limits.extract_if(.., excepts) {
+            complete(first, excepted);
+        }
+    }
+    // A topic that came first and was taken for a limit.
+    if let Some(first) = wishes.first_mut() {
+        let bare = first.names.is_empty() && first.whens.is_empty();
+        let topics = limits.iter().position(|clause| {
+            let mild = clause
+                .verbs
+                .iter()
+                .all(|(verb, _)| matches!(verb, Verb::Show | Verb::Study | Verb::Place));
+            (clause.verbs.is_empty() || bare && mild && !clause.names.is_empty())
+                && !clause.is_limit
+                && !clause.is_negated
+                && clause
+                    .whens
+                    .iter()
+                    .all(|(_, role)| !matches!(role, Role::Not | Role::Except | Role::Only))
+        });
+        if let Some(at) = topics {
+            let mut topic = limits.remove(at);
+            // "I do not need the bike any more, drop it": "it" is what is not needed.
+            if first.nouns.contains(&Noun::It) {
+                for (_, role) in topic
+                    .names
+                    .iter_mut()
+                    .filter(|(_, role)| *role == Role::Not)
+                {
+                    *role = Role::At;
+                }
+            }
+            complete(first, topic);
+        }
+    }
+    (wishes, limits)
+}
+
+fn complete(clause: &mut Clause, more: Clause) {
+    clause.names.extend(more.names);
+    clause.whens.extend(more.whens);
+    clause.nouns.extend(more.nouns);
+    clause.amounts.extend(more.amounts);
+    clause.quoted.extend(more.quoted);
+    clause.unknown.extend(more.unknown);
+    clause.text = format!("{} {}", clause.text, more.text);
+}
