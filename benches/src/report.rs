@@ -38,20 +38,24 @@ const REASONS: &[(&str, &[&str], &str)] = &[
         "its tasks change one map of JSON values in place, and a step leaves nothing behind. \
          A step of fugato hands its task a snapshot that nothing changes, keeps a panic of the task \
          within its run, checks what a router chose against what was declared, looks for a request \
-         to stop and for a budget that is used up, and makes the record that a log would store.",
+         to stop and for a budget that is used up, and makes the record that a log would store. In a \
+         profile of `chain` a third of a step opens, routes and closes it in the step machine, a \
+         fifth calls the node, and an eighth takes in what it returns; in one of `start` an eighth is \
+         the clock.",
     ),
     (
         "graph-flow",
         &["loop-memory"],
         "what it saves are pointers to the same map, so that nothing is serialised. fugato writes \
-         each step as the record that it writes to a disk, and most of the cost is JSON.",
+         each step as the record that it writes to a disk: in a profile a third of its time writes \
+         JSON, and a sixth appends it to the log.",
     ),
     (
         "adk-graph",
         &["events"],
         "it hands each event to one reader as it is. fugato keeps the text of open blocks for \
          readers that come later, merges what a slow reader has not taken, and names the task of \
-         each event.",
+         each event. In a profile two fifths of its time move events into the queue of the reader.",
     ),
     (
         "adk-graph",
