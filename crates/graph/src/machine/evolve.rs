@@ -23,7 +23,7 @@ impl Machine {
         self.left = matches!(fact, Fact::HandedOver {});
         match fact {
             Fact::Created { incarnation, .. } | Fact::Forked { incarnation, .. } => {
-                self.incarnation = *incarnation
+                self.incarnation = *incarnation;
             }
             Fact::HandedOver {} | Fact::Amended { task: None, .. } => {}
             Fact::Started {
