@@ -10,10 +10,7 @@ use super::{
     rules::is_denied,
     value::{amount_text, amount_value, cents, day, strings},
 };
-use crate::{
-    Lang, currency,
-    word::{after_word, word_positions},
-};
+use crate::{Lang, currency, word::word_positions};
 
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -133,11 +130,10 @@ impl Field {
         }
     }
 
-    /// Returns the value of a choice that a text means: that of the longest word in it that nothing
-    /// denies. A word that only says where, with whom or to where ("lunch at the hotel", 打车去酒店)
-    /// and the first part of a compound ("hotel breakfast", 酒店早餐) count if there is no other. If
-    /// the field is [exclusive](Self::exclusive), or they are joined as equals ("dinner and taxi"),
-    /// words for several values mean none.
+    /// Returns the value of a choice that a text means, by its words that nothing denies; none if they
+    /// mean several values ("dinner and taxi"). A word that only says where, with whom or to where
+    /// ("lunch at the hotel", 打车去酒店), and the first part of a compound ("hotel breakfast",
+    /// 酒店早餐), count if there is no other and the field is not [exclusive](Self::exclusive).
     pub fn chosen(&self, text: &str) -> Option<&str> {
         let text = text.to_lowercase();
         let mut found = self.named(&text);
@@ -162,25 +158,16 @@ impl Field {
                     .any(|(next, _)| behind(next).is_some_and(is_compound))
             })
             .collect();
-        let is_joined = |one: &Range<usize>, means: &str| {
-            let between = |next: &Range<usize>| text.get(one.end..next.start);
-            let mut others = heads.iter().filter(|(_, other)| *other != means);
-            others.any(|(next, _)| between(next).is_some_and(joins_equals))
+        // A word within another one is not said: "taxi" in "taxi voucher".
+        let is_within = |(at, _): &(Range<usize>, &str)| {
+            let covers = |other: &Range<usize>| other.start <= at.start && at.end <= other.end;
+            heads
+                .iter()
+                .any(|(other, _)| covers(other) && other.len() > at.len())
         };
-        if heads.iter().any(|(at, means)| is_joined(at, means)) {
-            return None;
-        }
-        let length =
-            |at: &Range<usize>| text.get(at.clone()).map_or(0, |word| word.chars().count());
-        // Of words of the same length the first of the form counts.
-        let longest = heads.iter().reduce(|best, next| {
-            if length(&next.0) > length(&best.0) {
-                next
-            } else {
-                best
-            }
-        });
-        longest.map(|(_, means)| *means)
+        let mut said = heads.iter().filter(|named| !is_within(named));
+        let (_, first) = said.next()?;
+        said.all(|(_, means)| means == first).then_some(*first)
     }
 
     /// Returns true if a text names a value of a choice, also where it leaves open which one: "dinner and
@@ -329,19 +316,6 @@ fn is_compound(between: &str) -> bool {
         ["and", "or", "plus", "then", "for", "by"].contains(&word) || PLACING.contains(&word);
     let is_short = word.is_ascii() || word.chars().count() == 1 && !"和与及或加跟".contains(word);
     words.next().is_none() && !between.contains(is_pause) && !joins && is_short
-}
-
-/// Returns true if the words between two things put both on the same level.
-fn joins_equals(between: &str) -> bool {
-    const JOINS: [&str; 11] = [
-        "and", "or", "plus", "&", "+", "、", "和", "与", "及", "或", "加",
-    ];
-    const ARTICLES: [&str; 5] = ["a", "an", "the", "my", "our"];
-    let Some(thing) = after_word(between.trim(), &JOINS) else {
-        return false;
-    };
-    let thing = thing.trim();
-    thing.is_empty() || ARTICLES.contains(&thing)
 }
 
 /// Returns true for what ends a phrase.

@@ -79,11 +79,8 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
     } else if !named.is_empty() && has(Query::Count) {
         desk.count(Some(&named))
     } else if !named.is_empty() {
-        let asks_if_done = [Verb::Done, Verb::Undone];
-        let asks_if_done = clause
-            .verbs
-            .iter()
-            .any(|(verb, _)| asks_if_done.contains(verb));
+        let asks_if_done = |(verb, _): &(Verb, bool)| matches!(verb, Verb::Done | Verb::Undone);
+        let asks_if_done = clause.verbs.iter().any(asks_if_done);
         desk.facts_of(&named, asks_if_done)
     } else if clause.nouns.contains(&Noun::Pending)
         || (clause

@@ -343,7 +343,7 @@ fn permitted(tokens: &[Token]) -> (&[Token], bool) {
     let times = said.iter().any(is_time) && said.iter().all(|it| is_time(it) || leads(it));
     let permits = rest
         .first()
-        .is_some_and(|last| PERMITS.iter().any(|word| *word == last.text));
+        .is_some_and(|last| PERMITS.contains(&last.text));
     if times && permits {
         (said, true)
     } else {
