@@ -11,7 +11,9 @@ use fugato::{
         ExecutionUpdate, HistoryUpdate, MemoryUpdate, PreferenceUpdate, TaskSummary, TaskUpdate,
     },
     state::Millis,
-    words::{ShortAnswer, forget_limit, forget_refusal, notes_meant, to_forget, wishes},
+    words::{
+        ShortAnswer, forget_limit, forget_refusal, is_question, notes_meant, to_forget, wishes,
+    },
 };
 
 use crate::{
@@ -101,13 +103,18 @@ fn understood(session: &PlannerSession, thread: &str, at: Millis) -> (Course, Ve
             vec![reply(&intent::one_by_one(&order, lang))],
         );
     }
-    // "Sell 1 ETH and remember that …": only one of them would be done.
-    let parts = wishes(text, |_, part| to_remember(part).is_some());
-    if let [order, note, ..] = parts.as_slice()
-        && to_remember(order).is_none()
-        && intent::trades(order)
+    // "Sell 1 ETH and remember that …", "remember that …; what is my balance?": only one of them
+    // would be done.
+    let is_note = |part: &str| to_remember(part).is_some();
+    let parts = wishes(text, |_, part| is_note(part) || is_question(part));
+    let asks = |part: &str| !is_note(part) && (is_question(part) || intent::trades(part));
+    if let [first, second, ..] = parts.as_slice()
+        && (is_note(first) && asks(second) || asks(first) && is_note(second))
     {
-        return (Course::Reply, vec![reply(&intent::one_by_one(note, lang))]);
+        return (
+            Course::Reply,
+            vec![reply(&intent::one_by_one(second, lang))],
+        );
     }
     if let Some(wish) = to_remember(text) {
         let told = if facts::is_live(wish) {
