@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 pub(crate) use card::{corrected, declined, takes_its_place};
 pub(crate) use files::{AllFiles, all_files};
 
-use files::{LIST, depends, excepted, named_again, read, written};
+use files::{depends, excepted, listed, named_again, read, written};
 use sums::{bare, expression};
 use times::{TIME, times};
 
@@ -335,8 +335,10 @@ fn one(message: &str, before: Option<&str>) -> Option<Intent> {
         )));
     }
     // A file that is named beside them is another wish.
-    if is_any(text, LIST) && path(text).is_none() {
-        return call("list_files", json!({}));
+    if let Some(more) = listed(text).filter(|_| path(text).is_none()) {
+        let mut wish = Intent::call("list_files", json!({}));
+        wish.told.extend(more.map(unread));
+        return Some(wish);
     }
     let files = read(text);
     if !files.is_empty() {

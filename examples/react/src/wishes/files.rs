@@ -1,12 +1,12 @@
 //! Wishes about files.
 use fugato::words::{
-    RestrictionKind, after_phrase, denied, has_any_word, is_left_out, mentioned, path, restriction,
-    strip_phrase,
+    RestrictionKind, after_phrase, denied, has_any_word, is_left_out, keywords, mentioned, path,
+    restriction, strip_phrase,
 };
 
 use super::{after, is_any};
 
-pub(super) const LIST: &[&str] = &[
+const LIST: &[&str] = &[
     "list files",
     "list the files",
     "list my files",
@@ -24,6 +24,46 @@ pub(super) const LIST: &[&str] = &[
     "有哪些文件",
     "有什么文件",
     "查看文件列表",
+];
+
+/// The words around a wish for the list that say nothing about its files.
+const AROUND: &[&str] = &[
+    "there",
+    "are",
+    "folder",
+    "here",
+    "exist",
+    "now",
+    "currently",
+    "just",
+    "again",
+    "first",
+    "then",
+    "total",
+    "tell",
+    "give",
+    "see",
+    "want",
+    "would",
+    "like",
+    "available",
+    "只",
+    "里面",
+    "里",
+    "中",
+    "现在",
+    "目前",
+    "一共",
+    "总共",
+    "先",
+    "再",
+    "给我",
+    "告诉我",
+    "看看",
+    "看",
+    "这里",
+    "吗",
+    "呢",
 ];
 
 const READ: &[&str] = &[
@@ -339,4 +379,33 @@ pub(super) fn written(text: &str) -> Option<(String, String)> {
     let file = path(after).or_else(|| path(before))?;
     let is_plain = excepted(&place).is_none() && !is_left_out(&place, &file);
     is_plain.then(|| (file, said.to_owned()))
+}
+
+/// Returns what a wish for the list of files says besides, such as "that are older than a week"; the
+/// inner value is none if it says nothing. None if a text does not wish for the list.
+pub(super) fn listed(text: &str) -> Option<Option<&str>> {
+    let lower = text.to_ascii_lowercase();
+    let phrases = LIST
+        .iter()
+        .filter_map(|phrase| Some((lower.find(phrase)?, phrase.len())));
+    let (at, length) = phrases.max_by_key(|(_, length)| *length)?;
+    let says = |part: &&str| {
+        let mut words = keywords(part).into_iter().filter(|word| {
+            let mut left = word.clone();
+            if word.is_ascii() {
+                return !AROUND.contains(&word.as_str());
+            }
+            for around in AROUND {
+                left = left.replace(around, "");
+            }
+            left.chars().nth(1).is_some()
+        });
+        words.next().is_some()
+    };
+    let parts = [text.get(at + length..), text.get(..at)];
+    let mut parts = parts
+        .into_iter()
+        .flatten()
+        .map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()));
+    Some(parts.find(says))
 }
