@@ -457,11 +457,15 @@ pub(super) fn with_questions(mut tokens: Vec<Token>) -> Vec<Token> {
     };
     while let Some(at) = tokens.windows(3).position(asks) {
         tokens.drain(at + 1..at + 3);
-        tokens.push(Token {
+        let rest = tokens.get(at..).unwrap_or_default();
+        let ends = |token: &Token| matches!(token.kind, Kind::Stop(_));
+        let end = rest.iter().position(ends).unwrap_or(rest.len());
+        let asks = Token {
             kind: Kind::Stop(true),
             text: "?".into(),
             raw: "?".into(),
-        });
+        };
+        tokens.insert(at + end, asks);
     }
     tokens
 }

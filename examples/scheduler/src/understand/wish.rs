@@ -6,7 +6,7 @@ mod reader;
 
 use std::collections::BTreeSet;
 
-use clauses::clauses;
+use clauses::{clauses, sentences, wish_beside_question};
 use fugato::words::has_any_word;
 use joined::{split, with_other_places, with_parts_of_days};
 
@@ -246,7 +246,17 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
         return reply;
     }
     if is_question {
-        return answer::answer(&merged(&clauses), facts);
+        let sentences = sentences(tokens);
+        if let Some(wish) = wish_beside_question(&sentences) {
+            return Understanding::Refusal(lang.pick(
+                format!("You ask something and want “{wish}”. I do one after the other: nothing was changed. Say each by itself."),
+                format!("你既在问，又要“{wish}”。请分开说，一次一件：没有改动任何内容。"),
+            ));
+        }
+        let asked = sentences.into_iter().filter(|(_, asks)| *asks);
+        let asked: Vec<&[Token]> = asked.map(|(sentence, _)| sentence).collect();
+        return each_answered(&asked, facts)
+            .unwrap_or_else(|| answer::answer(&merged(&clauses), facts));
     }
     let mut clauses = with_parts_of_days(with_other_places(clauses));
     // "Tuesday need not be free, free Wednesday" frees Wednesday, unless Tuesday was kept free.
@@ -273,6 +283,21 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
         Err(refusal) => return refusal,
     };
     plan::plan(&wishes, &bounds, facts)
+}
+
+/// Answers several questions one after the other; none if they belong together.
+fn each_answered(questions: &[&[Token]], facts: &Facts<'_>) -> Option<Understanding> {
+    if questions.len() < 2 {
+        return None;
+    }
+    let answers = questions
+        .iter()
+        .map(|question| match read(question, facts) {
+            Understanding::Answer(text) => Some(text),
+            _ => None,
+        });
+    let answers: Option<Vec<String>> = answers.collect();
+    Some(Understanding::Answer(answers?.join("\n")))
 }
 
 /// Returns one clause with everything that several say.

@@ -98,6 +98,45 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
     clauses
 }
 
+/// Returns the sentences of a text, and for each true if it asks something.
+pub(super) fn sentences(tokens: &[Token]) -> Vec<(&[Token], bool)> {
+    let sentences = tokens.split_inclusive(|token| matches!(token.kind, Kind::Stop(_)));
+    sentences
+        .map(|sentence| {
+            let marked = sentence.iter().any(|it| it.kind == Kind::Stop(true));
+            let asks = (marked || is_asked(sentence)) && !is_polite(sentence);
+            (sentence, asks)
+        })
+        .collect()
+}
+
+/// Returns the sentence that wants something done beside one that asks something: "what do I have on
+/// Thursday? Free Friday".
+pub(super) fn wish_beside_question(sentences: &[(&[Token], bool)]) -> Option<String> {
+    let acts = |token: &Token| {
+        let Kind::Verb(verb) = token.kind else {
+            return false;
+        };
+        !matches!(
+            verb,
+            Verb::Show | Verb::Keep | Verb::Study | Verb::Greet | Verb::Thank | Verb::Help
+        )
+    };
+    sentences.iter().find(|(_, asks)| *asks)?;
+    let mut others = sentences.iter().filter(|(_, asks)| !asks);
+    let (wish, _) = others.find(|(sentence, _)| sentence.iter().any(acts))?;
+    let words = wish
+        .iter()
+        .filter(|token| !matches!(token.kind, Kind::Stop(_)));
+    let said: Vec<&str> = words.map(|token| token.raw.as_str()).collect();
+    let joint = if said.iter().all(|word| word.is_ascii()) {
+        " "
+    } else {
+        ""
+    };
+    Some(said.join(joint))
+}
+
 /// Returns true if a clause ends before a token: `current` is what it has, `rest` what follows.
 fn is_cut(current: &[Token], token: &Token, rest: &[Token]) -> bool {
     let begins_verb = |rest: &[Token]| {
