@@ -335,9 +335,7 @@ fn one(message: &str, before: Option<&str>) -> Option<Intent> {
         )));
     }
     // A file that is named beside them is another wish.
-    if let Some(more) = listed(text).filter(|_| path(text).is_none()) {
-        let mut wish = Intent::call("list_files", json!({}));
-        wish.told.extend(more.map(unread));
+    if let Some(wish) = listed(text).filter(|_| path(text).is_none()) {
         return Some(wish);
     }
     let files = read(text);

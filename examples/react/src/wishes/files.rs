@@ -3,8 +3,9 @@ use fugato::words::{
     RestrictionKind, after_phrase, denied, has_any_word, is_left_out, keywords, mentioned, path,
     restriction, strip_phrase,
 };
+use serde_json::json;
 
-use super::{after, is_any};
+use super::{Intent, after, is_any, unread};
 
 const LIST: &[&str] = &[
     "list files",
@@ -381,9 +382,9 @@ pub(super) fn written(text: &str) -> Option<(String, String)> {
     is_plain.then(|| (file, said.to_owned()))
 }
 
-/// Returns what a wish for the list of files says besides, such as "that are older than a week"; the
-/// inner value is none if it says nothing. None if a text does not wish for the list.
-pub(super) fn listed(text: &str) -> Option<Option<&str>> {
+/// Returns the wish for the list of files of a text, with an answer to what it says besides, such as "that
+/// are older than a week".
+pub(super) fn listed(text: &str) -> Option<Intent> {
     let lower = text.to_ascii_lowercase();
     let phrases = LIST
         .iter()
@@ -407,5 +408,7 @@ pub(super) fn listed(text: &str) -> Option<Option<&str>> {
         .into_iter()
         .flatten()
         .map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()));
-    Some(parts.find(says))
+    let mut wish = Intent::call("list_files", json!({}));
+    wish.told.extend(parts.find(says).map(unread));
+    Some(wish)
 }
