@@ -192,7 +192,7 @@ fn named_together(first: &When, whens: &[(When, Role)]) -> When {
 struct AnswerContext<'a> {
     facts: &'a Facts<'a>,
     words: Words<'a>,
-    /// What the question is not about.
+    /// The items that the question excepts.
     left_out: BTreeSet<u32>,
 }
 
