@@ -163,6 +163,17 @@ pub(crate) fn placed(it: &Order, lang: Lang) -> String {
     )
 }
 
+/// Returns a sentence with the names of what there is.
+pub(crate) fn there_is(names: &[String], lang: Lang) -> String {
+    let all = names.join(", ");
+    let [en, zh] = match names {
+        [] => ["There is none.", "现在没有。"].map(str::to_owned),
+        [_] => [format!("There is: {all}"), format!("现在有：{all}")],
+        _ => [format!("There are: {all}"), format!("现在有：{all}")],
+    };
+    lang.pick(en, zh)
+}
+
 /// Returns the text that the desk has no prices of another time.
 pub(crate) fn not_now(lang: Lang) -> &'static str {
     lang.pick(

@@ -24,13 +24,13 @@ use crate::{
 
 pub(crate) use several::one_by_one;
 pub use {
-    names::{known_name, means_all_traders, name_after, unread_of_trader},
+    names::{name_after, removed, unread_of_trader},
     several::{order_behind, wishes},
     things::{assets, unknown_thing, untraded},
 };
 
 use limits::{unclear, waits};
-use names::{trader_name, uncertain_name, unread_of_removal};
+use names::{trader_name, uncertain_name};
 use several::{another, asked_behind};
 
 /// A wish of a person.
@@ -40,8 +40,8 @@ pub enum UserWish {
     Told,
     /// A trader, with the name that they gave.
     Trader(Option<String>),
-    /// To remove a trader, with its name.
-    Removal(Option<String>),
+    /// To remove a trader, or several.
+    Removal,
     /// An order: how much, and at which price.
     Order(Side, OrderTerms),
     /// To give an order up, with its number.
@@ -62,7 +62,7 @@ impl UserWish {
         match self {
             Self::Told | Self::Later | Self::Unclear(_) | Self::Several(_) | Self::Beyond => None,
             Self::Trader(_) => Some("create_trader"),
-            Self::Removal(_) => Some("delete_trader"),
+            Self::Removal => Some("delete_trader"),
             Self::Order(..) => Some("place_order"),
             Self::Cancellation(_) => Some("cancel_order"),
         }
@@ -127,7 +127,7 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
     let all = facts::all().iter();
     let about = all.filter(|(_, fact)| says(message, &fact.words));
     let mut topics: BTreeSet<Topic> = about.map(|(topic, _)| *topic).collect();
-    let asks = is_question(message) || says(message, &WORDS.tell);
+    let asks = asks(message);
     if asks && untraded(message, &[]).is_some() {
         topics.insert(Topic::Prices);
     }
@@ -162,39 +162,23 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
 
 /// Returns true if a question is about what was done: "what did I pay for BTC?", 我买过吗.
 pub fn asks_of_the_past(message: &str) -> bool {
-    let asks = is_question(message) || says(message, &WORDS.tell);
-    asks && says(message, &WORDS.past)
+    asks(message) && says(message, &WORDS.past)
 }
 
 /// Returns the further questions of a message that are about nothing that can be looked up: "and what
 /// would they bring me?".
 pub fn unread_questions(message: &str) -> Vec<&str> {
-    const ASKS: [&str; 16] = [
-        "what",
-        "how",
-        "which",
-        "who",
-        "whose",
-        "when",
-        "why",
-        "where",
-        "谁",
-        "什么",
-        "怎么",
-        "哪",
-        "为什么",
-        "多少",
-        "几",
-        "何时",
-    ];
     let ends = [',', '，', ';', '；', '?', '？', '.', '。', '!', '！', '\n'];
-    let parts = message.split(ends).skip(1).map(str::trim);
+    let parts = message.split_inclusive(ends).skip(1).map(str::trim);
     let parts = parts.map(|part| part.strip_prefix("and ").unwrap_or(part));
-    let is_unread = |part: &&str| {
-        let asks = after_word(&part.to_lowercase(), &ASKS).is_some();
-        asks && topics(part).is_empty() && courtesy(part).is_none()
-    };
-    parts.filter(is_unread).collect()
+    let is_unread = |part: &&str| asks(part) && topics(part).is_empty() && courtesy(part).is_none();
+    let unread = parts.filter(is_unread);
+    unread.map(|part| part.trim_end_matches(ends)).collect()
+}
+
+/// Returns true if a message asks for something to be told, with or without a question mark.
+fn asks(message: &str) -> bool {
+    is_question(message) || says(message, &WORDS.tell)
 }
 
 /// Returns true if a message wants an order or a trader changed that is there: "double order 1".
@@ -232,9 +216,8 @@ pub fn pays_in_all(message: &str) -> bool {
 /// Returns true if a message asks for something that can be looked up, with or without a question
 /// mark, or names it and says nothing else.
 pub fn asks_about(message: &str) -> bool {
-    let asks = is_question(message) || asks_ability(message) || says(message, &WORDS.tell);
     let topics = topics(message);
-    (asks || is_name_of(message, &topics)) && !topics.is_empty()
+    (asks(message) || asks_ability(message) || is_name_of(message, &topics)) && !topics.is_empty()
 }
 
 /// Returns true if a message is nothing but the name of one of these topics.
@@ -317,8 +300,7 @@ pub fn corrects(message: &str) -> bool {
 
 /// Returns true if words agree to the price of the market: "the market price is fine", 市价就行.
 pub fn takes_market(message: &str) -> bool {
-    let asks = is_question(message) || says(message, &WORDS.tell);
-    says(message, &WORDS.market) && says(message, &WORDS.agrees) && !asks
+    says(message, &WORDS.market) && says(message, &WORDS.agrees) && !asks(message)
 }
 
 /// Returns the side of the order that a question is about: that of what it asks to afford is to buy.
@@ -394,8 +376,7 @@ pub fn wish(message: &str) -> UserWish {
         let number = number.filter(|number| is_only_one(message, *number));
         (UserWish::Cancellation(number), &WORDS.cancel, asked)
     } else if says(message, &WORDS.remove) && names_trader {
-        let name = trader_name(message).filter(|_| !means_all_traders(message));
-        (UserWish::Removal(name), &WORDS.remove, asked)
+        (UserWish::Removal, &WORDS.remove, asked)
     } else if side(message).is_none() && names_new_trader(message) {
         let is_asked = asks_ability(message);
         let name = trader_name(message);
@@ -452,11 +433,6 @@ pub fn wish(message: &str) -> UserWish {
     }
     if limit.is_some() || is_order && waits(message) {
         return UserWish::Later;
-    }
-    if matches!(wish, UserWish::Removal(_))
-        && let Some(words) = unread_of_removal(message)
-    {
-        return UserWish::Unclear(words);
     }
     match unclear(message).filter(|_| is_order) {
         Some(words) => UserWish::Unclear(words),
@@ -575,7 +551,7 @@ mod tests {
             UserWish::Unclear(words) => format!("unclear {words}"),
             UserWish::Several(words) => format!("several {words}"),
             UserWish::Beyond => "beyond".into(),
-            UserWish::Removal(name) => format!("remove {}", name.unwrap_or("?".into())),
+            UserWish::Removal => "remove".into(),
             UserWish::Trader(name) => format!("trader {}", name.unwrap_or("?".into())),
             UserWish::Cancellation(None) => "cancel ?".into(),
             UserWish::Cancellation(Some(number)) => format!("cancel {number}"),
@@ -672,13 +648,7 @@ mod tests {
         ("do not create a trader", "told"),
         ("create trader alpha with glimmer", "trader alpha"),
         ("创建一个叫小明的交易员，用harbour模型", "trader 小明"),
-        ("delete trader alpha", "remove alpha"),
-        ("please delete the trader named alpha now", "remove alpha"),
-        ("delete trader alpha and beta", "unclear beta"),
-        ("delete all traders with glimmer", "unclear glimmer"),
-        ("delete all my traders", "remove ?"),
-        ("把所有交易员都删了", "remove ?"),
-        ("删除交易员阿尔法", "remove 阿尔法"),
+        ("删除交易员阿尔法", "remove"),
         ("buy 0.1 BTC tomorrow", "later"),
         ("如果跌到 3000 就买 1 ETH", "later"),
         ("buy 0.1 BTC with 10x leverage", "beyond"),
@@ -710,6 +680,34 @@ mod tests {
         ("不要取消订单 7", "told"),
         ("订单 7 撤了吗", "told"),
     ];
+
+    #[test]
+    fn the_traders_that_a_message_removes() {
+        let there = ["alpha", "beta", "阿尔法"].map(str::to_owned);
+        for (message, expected) in [
+            ("delete trader alpha", Ok(&["alpha"][..])),
+            ("please delete the trader named Beta now", Ok(&["beta"])),
+            ("delete trader alpha and beta", Ok(&["alpha", "beta"])),
+            ("delete trader alpha and gamma", Err("gamma")),
+            ("delete trader alpha-2", Ok(&["alpha-2"])),
+            ("delete trader gamma", Ok(&["gamma"])),
+            ("delete a trader", Ok(&[])),
+            ("delete all my traders", Ok(&["alpha", "beta", "阿尔法"])),
+            ("把所有交易员都删了", Ok(&["alpha", "beta", "阿尔法"])),
+            ("交易员都删了吧", Ok(&["alpha", "beta", "阿尔法"])),
+            ("delete all traders with glimmer", Err("glimmer")),
+            ("删了交易员阿尔法吧", Ok(&["阿尔法"])),
+            ("把交易员阿尔法和贝塔删了", Err("贝塔")),
+            ("删除交易员贝塔", Ok(&["贝塔"])),
+        ] {
+            let expected = expected.map(|names| names.iter().map(ToString::to_string).collect());
+            assert_eq!(
+                removed(message, &there),
+                expected.map_err(str::to_owned),
+                "{message}"
+            );
+        }
+    }
 
     #[test]
     fn what_a_message_wants() {

@@ -13,7 +13,7 @@ use fugato::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    answer::{ability, not_now, small_talk, told},
+    answer::{ability, not_now, small_talk, there_is, told},
     exchange::{Config, Order, Price, Side, Trader},
     facts::{self, Topic},
     intent::{self, UserWish},
@@ -150,8 +150,12 @@ fn respond() -> StepDraft {
 fn next(session: &PlannerSession) -> Vec<StepDraft> {
     let steps = &session.work.steps;
     let goal = session.goal();
-    let means_all = intent::means_all_orders(goal) || intent::means_all_traders(goal);
-    let is_one = intent::wishes(goal).len() == 1 && !means_all;
+    let wishes = intent::wishes(goal);
+    let may_be_many = |wish: &UserWish| match wish {
+        UserWish::Removal => true,
+        _ => intent::means_all_orders(goal),
+    };
+    let is_one = matches!(&*wishes, [(wish, _)] if !may_be_many(wish));
     if is_one && steps.iter().any(has_written) {
         return vec![respond()];
     }
@@ -196,10 +200,15 @@ fn plan(session: &PlannerSession) -> Vec<StepDraft> {
             );
             continue;
         }
-        if wish == UserWish::Removal(None) && intent::means_all_traders(&part) {
+        if wish == UserWish::Removal {
             let each = |name: String| Map::from_iter([("name".to_owned(), json!(name))]);
-            let there = trader_names(session).into_iter();
-            steps.extend(there.map(|name| StepDraft::tool(tool, each(name))));
+            match removal(session) {
+                Ok(names) => {
+                    let names = names.into_iter();
+                    steps.extend(names.map(|name| StepDraft::tool(tool, each(name))));
+                }
+                Err(other) => return vec![*other],
+            }
             continue;
         }
         let arguments = match wish {
@@ -207,11 +216,11 @@ fn plan(session: &PlannerSession) -> Vec<StepDraft> {
             | UserWish::Later
             | UserWish::Unclear(_)
             | UserWish::Several(_)
+            | UserWish::Removal
             | UserWish::Beyond => {
                 return tell(session);
             }
             UserWish::Trader(name) => trader(session, name),
-            UserWish::Removal(name) => removal(session, name),
             UserWish::Order(side, said) => order(session, &part, side, said),
             UserWish::Cancellation(number) => cancellation(session, number),
         };
@@ -275,11 +284,17 @@ fn obstacle(session: &PlannerSession) -> Option<String> {
             let acted = session.work.steps.iter().any(has_written);
             (open.is_empty() && !acted).then(|| none.to_owned())
         }
-        UserWish::Removal(None) => {
-            let there: Vec<Trader> = session.seen(Topic::Traders)?;
-            let none = lang.pick("There is no trader, so none was deleted.", "没有交易员，没有可删除的。");
-            let acted = session.work.steps.iter().any(has_written);
-            (there.is_empty() && !acted).then(|| none.to_owned())
+        UserWish::Removal => {
+            session.seen::<Vec<Trader>>(Topic::Traders)?;
+            let there = removable(session);
+            match intent::removed(goal, &there) {
+                Ok(named) if named.is_empty() && there.is_empty() => Some(
+                    lang.pick("There is no trader, so none was deleted.", "没有交易员，没有可删除的。")
+                        .to_owned(),
+                ),
+                Ok(_) => None,
+                Err(words) => Some(unread(&words, lang)),
+            }
         }
         UserWish::Trader(_) => against_trader(session, goal, lang),
         _ => None,
@@ -294,21 +309,18 @@ fn not_operated(session: &PlannerSession, goal: &str, lang: Lang) -> String {
         [", and none is for one asset", "，也不针对某一种资产"]
     };
     let names = trader_names(session);
-    let [has_en, has_zh] = if names.is_empty() {
-        [
-            "There is no trader.".to_owned(),
-            "现在没有交易员。".to_owned(),
-        ]
+    let has = if names.is_empty() {
+        lang.pick("There is no trader.", "现在没有交易员。")
+            .to_owned()
     } else {
-        let names = names.join(", ");
-        [format!("There is: {names}"), format!("现在有：{names}")]
+        there_is(&names, lang)
     };
     lang.pick(
         format!(
             "No trader is started or stopped here{en}, so I did nothing (“{goal}”). One can be made or \
-             deleted. {has_en}"
+             deleted. {has}"
         ),
-        format!("这里的交易员不能启动或停止{zh}，所以什么都没有做（“{goal}”）。可以创建或删除交易员。{has_zh}"),
+        format!("这里的交易员不能启动或停止{zh}，所以什么都没有做（“{goal}”）。可以创建或删除交易员。{has}"),
     )
 }
 
@@ -324,12 +336,12 @@ fn against_trader(session: &PlannerSession, goal: &str, lang: Lang) -> Option<St
         let all: Vec<Config> = session.seen(topic)?;
         let off = all.iter().filter(|it| !it.enabled);
         let name = mentioned(goal, off.map(|it| it.name.as_str()))?;
-        Some((name.to_owned(), usable(session, topic).join(", ")))
+        Some((name.to_owned(), there_is(&usable(session, topic), lang)))
     });
     if let Some((name, usable)) = named {
         return Some(lang.pick(
-            format!("{name} is switched off; there is: {usable}"),
-            format!("{name} 已停用；现在有：{usable}"),
+            format!("{name} is switched off. {usable}"),
+            format!("{name} 已停用。{usable}"),
         ));
     }
     let parts: [(_, &[&str]); 3] = [
@@ -342,10 +354,10 @@ fn against_trader(session: &PlannerSession, goal: &str, lang: Lang) -> Option<St
         let all: Vec<Config> = session.seen(topic)?;
         let is_known = all.iter().any(|it| it.name.to_lowercase() == name);
         (!is_known).then(|| {
-            let usable = usable(session, topic).join(", ");
+            let usable = there_is(&usable(session, topic), lang);
             lang.pick(
-                format!("there is no {name} for a trader here; there is: {usable}"),
-                format!("这里没有 {name} 可以用；现在有：{usable}"),
+                format!("there is no {name} for a trader here. {usable}"),
+                format!("这里没有 {name} 可以用。{usable}"),
             )
         })
     });
@@ -468,23 +480,18 @@ fn chosen(
     // An answer counts more than the request.
     let meant = reply.and_then(|reply| mentioned(reply, names()));
     let meant = meant.or_else(|| mentioned(session.goal(), names()));
-    let list = usable.join(", ");
+    let [there, zh_there] = [Lang::En, Lang::Zh].map(|lang| there_is(&usable, lang));
     match (meant, &usable[..], reply) {
         (Some(name), ..) => Ok(name.to_owned()),
         (None, [], _) => Err(Box::new(respond())),
         (None, [only], None) => Ok(only.clone()),
         (None, _, None) => {
-            let en = format!("Which {word}? There is: {list}");
-            ask(
-                session,
-                word,
-                en,
-                format!("用哪个{in_chinese}？现在有：{list}"),
-            )
+            let en = format!("Which {word}? {there}");
+            ask(session, word, en, format!("用哪个{in_chinese}？{zh_there}"))
         }
         (None, _, Some(_)) => {
-            let en = format!("That {word} is not there now. There is: {list}");
-            let zh = format!("现在没有这个{in_chinese}。现在有：{list}");
+            let en = format!("That {word} is not there now. {there}");
+            let zh = format!("现在没有这个{in_chinese}。{zh_there}");
             ask(session, word, en, zh)
         }
     }
@@ -501,14 +508,9 @@ fn order(session: &PlannerSession, part: &str, side: Side, said: OrderTerms) -> 
     let verb = side.as_str();
     let meant = reply.or_else(|| traded(part, &symbols));
     let Some(symbol) = meant.or_else(last) else {
-        let traded = symbols.join(", ");
-        let en = format!("What shall I {verb}? There is: {traded}");
-        return ask(
-            session,
-            "symbol",
-            en,
-            format!("交易哪一个？现在有：{traded}"),
-        );
+        let [en, zh] = [Lang::En, Lang::Zh].map(|lang| there_is(&symbols, lang));
+        let en = format!("What shall I {verb}? {en}");
+        return ask(session, "symbol", en, format!("交易哪一个？{zh}"));
     };
     // "Buy BTC for 6000" names money, and no price of one.
     let mut said = said;
@@ -611,21 +613,29 @@ pub(crate) fn traded(text: &str, symbols: &[String]) -> Option<String> {
     meant.next().is_none().then(|| first.clone())
 }
 
-fn removal(session: &PlannerSession, name: Option<String>) -> Arguments {
-    let given = replied(session, "name").map(str::trim).map(str::to_owned);
-    let names = trader_names(session);
-    let Some(name) = given.or(name) else {
-        let names = names.join(", ");
-        let en = format!("Which trader, by its name? There is: {names}");
-        return ask(
-            session,
-            "name",
-            en,
-            format!("哪一个交易员？请说名字。现在有：{names}"),
-        );
-    };
-    let name = intent::known_name(&name, &names).unwrap_or(&name);
-    Ok(json!({ "name": name }))
+/// Returns the traders that are there, and those of them that this work removed.
+fn removable(session: &PlannerSession) -> Vec<String> {
+    let mut names = trader_names(session);
+    let gone = session.work.steps.iter().filter(|step| has_written(step));
+    let gone = gone.filter_map(|step| step.draft.tool_args.get("name")?.as_str());
+    names.extend(gone.map(str::to_owned));
+    names
+}
+
+/// Returns the traders that are removed.
+fn removal(session: &PlannerSession) -> Result<Vec<String>, Box<StepDraft>> {
+    let there = removable(session);
+    let given = replied(session, "name").map(str::trim);
+    let meant = intent::removed(given.unwrap_or(session.goal()), &there).unwrap_or_default();
+    match given {
+        _ if !meant.is_empty() => Ok(meant),
+        Some(other) => Ok(vec![other.to_owned()]),
+        None => {
+            let [en, zh] = [Lang::En, Lang::Zh].map(|lang| there_is(&there, lang));
+            let en = format!("Which trader, by its name? {en}");
+            ask(session, "name", en, format!("哪一个交易员？请说名字。{zh}"))
+        }
+    }
 }
 
 fn cancellation(session: &PlannerSession, number: Option<i64>) -> Arguments {

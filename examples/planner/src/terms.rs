@@ -5,6 +5,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::{
+    answer::there_is,
     exchange::{Balance, NewOrder, Order, Price, Side, Trader},
     facts::Topic,
     session::PlannerSession,
@@ -85,10 +86,10 @@ pub fn obstacle(session: &PlannerSession, call: &ToolCall, lang: Lang) -> Option
                 return None;
             }
             let all: Vec<_> = open.iter().map(|order| format!("#{}", order.id)).collect();
-            let all = listed(&all, lang);
+            let there = there_is(&all, lang);
             Some(lang.pick(
-                format!("there is no open order #{number}; open: {all}"),
-                format!("没有编号 {number} 的挂单；现有挂单：{all}"),
+                format!("there is no open order #{number}. {there}"),
+                format!("没有编号 {number} 的挂单。{there}"),
             ))
         }
         "delete_trader" => {
@@ -98,31 +99,24 @@ pub fn obstacle(session: &PlannerSession, call: &ToolCall, lang: Lang) -> Option
                 return None;
             }
             let there: Vec<_> = there.into_iter().map(|it| it.name).collect();
-            let all = listed(&there, lang);
+            let there = there_is(&there, lang);
             Some(lang.pick(
-                format!("there is no trader {name}; there is: {all}"),
-                format!("没有交易员 {name}；现有：{all}"),
+                format!("there is no trader {name}. {there}"),
+                format!("没有交易员 {name}。{there}"),
             ))
         }
         _ => None,
     }
 }
 
-fn listed(all: &[String], lang: Lang) -> String {
-    if all.is_empty() {
-        return lang.pick("none", "没有").to_owned();
-    }
-    all.join(", ")
-}
-
 /// Returns the text that something is not traded, with what is.
 pub fn not_traded(session: &PlannerSession, what: &str, lang: Lang) -> String {
     let prices: Vec<Price> = session.seen(Topic::Prices).unwrap_or_default();
     let symbols: Vec<_> = prices.into_iter().map(|it| it.symbol).collect();
-    let all = listed(&symbols, lang);
+    let there = there_is(&symbols, lang);
     lang.pick(
-        format!("{what} is not traded here; there is: {all}"),
-        format!("这里没有 {what} 可以交易；现在有：{all}"),
+        format!("{what} is not traded here. {there}"),
+        format!("这里没有 {what} 可以交易。{there}"),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Names that messages give.
-use fugato::words::{after_word, before_word, has_any_word, named};
+use fugato::words::{after_word, has_any_word, named};
 
-use super::WORDS;
+use super::{WORDS, says};
 use crate::facts::Topic;
 
 /// Returns the name of a trader that a message gives: "named alpha", or the word after "trader".
@@ -71,85 +71,94 @@ pub fn unread_of_trader(message: &str, names: &[&str]) -> Option<String> {
         Topic::Strategies,
     ];
     let own = topics.iter().flat_map(|topic| &topic.fact().words);
-    let own = own.chain(&WORDS.create).map(String::as_str);
-    unread(message, own.chain(names.iter().copied()))
+    let own: Vec<&str> = own.chain(&WORDS.create).map(String::as_str).collect();
+    let name = trader_name(message);
+    let names = names.iter().copied().chain(name.as_deref());
+    read(message, &own, &names.collect::<Vec<_>>()).1
 }
 
-/// Returns the words of a message that removes a trader, or all of them, that say more than its name:
-/// "and beta".
-pub(super) fn unread_of_removal(message: &str) -> Option<String> {
+/// Returns the traders that a message removes: those that it names of the ones that are there, all of
+/// them, or a name that is none of theirs; empty if it does not say which.
+///
+/// # Errors
+/// Returns the words that say more than that: "with glimmer".
+pub fn removed(message: &str, there: &[String]) -> Result<Vec<String>, String> {
     let own = WORDS.remove.iter().chain(&Topic::Traders.fact().words);
-    unread(message, own.chain(&WORDS.all).map(String::as_str))
+    let own: Vec<&str> = own.chain(&WORDS.all).map(String::as_str).collect();
+    let names: Vec<&str> = there.iter().map(String::as_str).collect();
+    match read(message, &own, &names) {
+        (meant, None) if meant.is_empty() && says(message, &WORDS.all) => Ok(there.to_vec()),
+        (meant, None) => Ok(meant),
+        (meant, Some(words)) => {
+            let name = trader_name(message).filter(|name| name.is_ascii());
+            let other = name.unwrap_or_else(|| words.clone());
+            let is_one = meant.is_empty() && !says(message, &WORDS.all);
+            let is_whole = is_one && read(message, &own, &[&other]).1.is_none();
+            if is_whole {
+                Ok(vec![other])
+            } else {
+                Err(words)
+            }
+        }
+    }
 }
 
-/// Returns the one of these names that a name is, but for words at its end that say nothing: 阿尔法 for
-/// 阿尔法吧.
-pub fn known_name<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
-    let is_it = |known: &&String| {
-        let rest = name.strip_prefix(known.as_str());
-        let own = WORDS.remove.iter().map(String::as_str);
-        rest.is_some_and(|rest| rest.is_empty() || !rest.is_ascii() && unread(rest, own).is_none())
-    };
-    let known = names.iter().filter(is_it);
-    known.max_by_key(|known| known.len()).map(String::as_str)
-}
-
-/// Returns true if a message means every trader that is there: "all my traders", 把所有交易员都删了.
-pub fn means_all_traders(message: &str) -> bool {
-    let lower = message.to_lowercase();
-    let words = Topic::Traders.fact().words.iter();
-    let mut places = words.flat_map(|word| lower.match_indices(word.as_str()));
-    places.any(|(at, word)| {
-        let (before, behind) = (lower.get(..at), lower.get(at + word.len()..));
-        let lead = before.map(|it| {
-            let it = it.trim_end();
-            before_word(it, &["my", "the", "our", "of the", "of my", "的"])
-                .map_or(it, str::trim_end)
-        });
-        lead.is_some_and(|it| before_word(it, &WORDS.all).is_some())
-            || behind.is_some_and(|it| {
-                after_word(it, &WORDS.all)
-                    .or(it.strip_prefix('都'))
-                    .is_some()
-            })
-    })
-}
-
-/// Returns the first words of a message about a trader that are none of these, not its name, and not
-/// polite. An asset is none of them either, whatever it begins with.
-fn unread<'w>(message: &str, own: impl Iterator<Item = &'w str>) -> Option<String> {
+/// Reads a message about a trader word by word, and returns the names that it has of these, with its
+/// first words that are neither one of them nor one of its own, and not polite. An asset is none of
+/// them either, whatever it begins with.
+fn read(message: &str, own: &[&str], names: &[&str]) -> (Vec<String>, Option<String>) {
     // Lower case by ASCII keeps the byte positions.
     let lower = message.to_ascii_lowercase();
-    let own = own.chain(WORDS.around_trader.iter().map(String::as_str));
-    let name = trader_name(message).map(|name| name.to_lowercase());
-    let own = own.map(str::to_lowercase).chain(name);
-    let mut known: Vec<String> = own.collect();
+    let around = WORDS.around_trader.iter().map(String::as_str);
+    let own: Vec<String> = own
+        .iter()
+        .copied()
+        .chain(around)
+        .map(str::to_lowercase)
+        .collect();
     // A plural belongs to its word.
-    let plurals = known.iter().map(|word| format!("{word}s"));
-    known.extend(plurals.collect::<Vec<_>>());
-    known.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    let plurals = own.iter().map(|word| (format!("{word}s"), None));
+    let words = own.iter().map(|word| (word.clone(), None)).chain(plurals);
+    let names = names
+        .iter()
+        .map(|name| (name.to_ascii_lowercase(), Some(*name)));
+    let mut known: Vec<_> = names.chain(words).collect();
+    known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     let mut assets: Vec<&String> = WORDS.assets.values().flatten().collect();
     assets.sort_by_key(|word| std::cmp::Reverse(word.len()));
     let pauses = [',', '.', ';', '!', '?', '，', '。', '；', '！', '？', '\n'];
-    let mut rest = lower.as_str();
+    let (mut rest, mut meant) = (lower.as_str(), vec![]);
     while let Some(c) = rest.chars().next() {
         let asset = after_word(rest, &assets);
-        let longer = |behind: &&str| asset.is_none_or(|asset| behind.len() <= asset.len());
-        rest = match after_word(rest, &known).filter(longer) {
-            Some(behind) => behind,
+        let longer = |behind: &str| asset.is_none_or(|asset| behind.len() <= asset.len());
+        let mut words = known.iter().filter_map(|(word, name)| {
+            let behind = after_word(rest, &[word]).filter(|behind| longer(behind))?;
+            // The trader "alpha-2" is not the trader "alpha".
+            let goes_on = name.is_some() && behind.starts_with(['-', '_']);
+            (!goes_on).then_some((behind, *name))
+        });
+        rest = match words.next() {
+            Some((behind, name)) => {
+                meant.extend(name.map(str::to_owned));
+                behind
+            }
             None if c.is_alphanumeric() => {
-                let said = message.get(message.len() - rest.len()..)?;
-                let said = said.split(pauses).next()?.trim();
+                let said = message
+                    .get(message.len() - rest.len()..)
+                    .unwrap_or_default();
+                let said = said.split(pauses).next().unwrap_or_default().trim();
                 // ETH启动一个交易员: what follows is read.
-                let read = WORDS.create.iter().chain(&Topic::Traders.fact().words);
+                let read = WORDS.create.iter().chain(&WORDS.remove);
+                let read = read.chain(&Topic::Traders.fact().words);
                 let read = read.filter_map(|word| said.find(word.as_str()));
                 let end = read.filter(|at| *at > 0).min().unwrap_or(said.len());
-                return Some(said.get(..end)?.trim_end().to_owned());
+                let words = said.get(..end).unwrap_or(said).trim_end();
+                return (meant, Some(words.to_owned()));
             }
-            None => rest.get(c.len_utf8()..)?,
+            None => rest.get(c.len_utf8()..).unwrap_or_default(),
         };
     }
-    None
+    (meant, None)
 }
 
 /// Returns the name that a message gives right after one of these words, such as `momentum` after

@@ -39,7 +39,7 @@ async fn the_reference_scenario_by_rules() -> TestResult {
             = Models: glimmer, harbour
               Traders: none
             > Create a trader named alpha
-            ? Which model? There is: glimmer, harbour
+            ? Which model? There are: glimmer, harbour
             > harbour
             ? [<code 2>] Create a trader
               exchange replay, model harbour, name alpha
@@ -81,9 +81,9 @@ async fn pln_19_pln_20_an_answer_belongs_to_its_question_and_leads_on() -> TestR
     planner.say("好的").await;
     expect![[r"
         > create a trader
-        ? Which model? There is: glimmer, harbour
+        ? Which model? There are: glimmer, harbour
         > continue
-        ? That model is not there now. There is: glimmer, harbour
+        ? That model is not there now. There are: glimmer, harbour
         ~ the process is gone, and another one opens the agent
         > the model glimmer
         ? What shall the trader be called?
@@ -109,7 +109,7 @@ async fn pln_20_another_request_interrupts_and_cancel_cancels() -> TestResult {
     planner.say_all(["sell 1 ETH", "取消"]).await;
     expect![[r"
         > create a trader
-        ? Which model? There is: glimmer, harbour
+        ? Which model? There are: glimmer, harbour
         > What is the price of BTC?
         = Prices: BTC-USDT 63990 / 64010
         > sell 1 ETH
@@ -147,9 +147,9 @@ async fn pln_t3_a_choice_that_is_gone_meanwhile_is_not_believed() -> TestResult 
     planner.say("yes").await;
     expect![[r#"
         > create a trader named alpha
-        ? Which model? There is: glimmer, harbour
+        ? Which model? There are: glimmer, harbour
         > harbour
-        ? That model is not there now. There is: glimmer, meadow
+        ? That model is not there now. There are: glimmer, meadow
         > meadow
         ? [<code 3>] Create a trader
           exchange replay, model meadow, name alpha
@@ -219,7 +219,7 @@ async fn the_card_of_a_cancellation_says_what_the_order_is() -> TestResult {
         = Open orders: #1 buy 0/2 BTC-USDT @ 10000
           The card still waits: answer it as it says.
         > cancel order 7
-        = Not done: there is no open order #7; open: #1
+        = Not done: there is no open order #7. There is: #1
     "]]
     .assert_eq(&planner.transcript());
     assert_eq!(world.desk.open_orders().await?.len(), 1);

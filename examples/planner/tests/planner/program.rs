@@ -34,7 +34,7 @@ fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
     let folder = Folder::new();
     folder.says(
         &["say", "create a trader named alpha"],
-        "Which model? There is: glimmer, harbour",
+        "Which model? There are: glimmer, harbour",
     );
     folder.says(
         &["desk", "remove", "model", "harbour"],

@@ -53,7 +53,7 @@ async fn pln_5_pln_6_pln_16c_how_far_the_work_is_has_the_names_that_others_know(
             "current_traders"
         ]
     );
-    let question = "Which model? There is: glimmer, harbour";
+    let question = "Which model? There are: glimmer, harbour";
     let step = json!({
         "id": "s1", "type": "ask_user", "title": "", "instruction": question, "missing": ["model"],
         "requires_confirmation": false, "status": "running",
@@ -147,7 +147,7 @@ async fn pln_22_pln_c6_another_try_begins_the_work_anew_and_an_answer_never_does
     say(&planner, "try again").await;
     assert_eq!(status(&planner).await, ExecutionStatus::WaitingUser);
     let anew = say(&planner, "重新开始").await;
-    assert_eq!(anew, "Which model? There is: glimmer, harbour");
+    assert_eq!(anew, "Which model? There are: glimmer, harbour");
     assert_eq!(planner.state().await.work.steps.len(), 1);
     Ok(())
 }
