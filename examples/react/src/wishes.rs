@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 pub(crate) use card::{corrected, declined, takes_its_place};
 pub(crate) use files::{AllFiles, all_files};
 
-use files::{depends, excepted, listed, named_again, read, written};
+use files::{depends, excepted, listed, named_again, read_besides, written};
 use sums::{bare, expression};
 use times::{TIME, times};
 
@@ -338,14 +338,13 @@ fn one(message: &str, before: Option<&str>) -> Option<Intent> {
     if let Some(wish) = listed(text).filter(|_| path(text).is_none()) {
         return Some(wish);
     }
-    let files = read(text);
+    let (files, besides) = read_besides(text);
     if !files.is_empty() {
         let calls = files.into_iter();
         let calls = calls.map(|path| ("read_file".to_owned(), json!({ "path": path })));
-        let calls = calls.collect();
         return Some(Intent {
-            calls,
-            told: vec![],
+            calls: calls.collect(),
+            told: besides.into_iter().map(unread).collect(),
         });
     }
     if let Some(expression) = expression(text) {

@@ -1,11 +1,11 @@
 //! Wishes about files.
 use fugato::words::{
-    RestrictionKind, after_phrase, denied, has_any_word, is_left_out, keywords, mentioned, path,
-    restriction, strip_phrase,
+    RestrictionKind, after_phrase, courtesy, denied, has_any_word, is_left_out, keywords,
+    mentioned, normalize, path, restriction, strip_phrase, wishes,
 };
 use serde_json::json;
 
-use super::{Intent, after, is_any, unread};
+use super::{Intent, after, is_any, sums::bare, unread};
 
 const LIST: &[&str] = &[
     "list files",
@@ -126,24 +126,27 @@ const NEW: &[&str] = &[
     "写个文件",
 ];
 
+/// The words that ask for what a file says.
+const HOLDS: &[&str] = &[
+    "what's in ",
+    "what is in ",
+    "what does ",
+    "what it says",
+    "the contents of ",
+    "有什么",
+    "写了什么",
+    "写着什么",
+    "的内容",
+];
+
 /// Reads a wish to see files.
-pub(super) fn read(text: &str) -> Vec<String> {
-    const HOLDS: [&str; 8] = [
-        "what's in ",
-        "what is in ",
-        "what does ",
-        "the contents of ",
-        "有什么",
-        "写了什么",
-        "写着什么",
-        "的内容",
-    ];
+fn read(text: &str) -> Vec<String> {
     let told = after(text, READ);
     let lead = ["请告诉我", "告诉我", "请看看", "看看", "说说", "请问"];
     let text = strip_phrase(text, &lead).unwrap_or(text);
     let is_meant = |path: &String| !is_left_out(text, path);
     let asks = || {
-        let holds = is_any(&text.replace('’', "'"), &HOLDS);
+        let holds = is_any(&text.replace('’', "'"), HOLDS);
         path(text).filter(|path| holds && is_meant(path))
     };
     let Some(rest) = told else {
@@ -174,6 +177,24 @@ pub(super) fn read(text: &str) -> Vec<String> {
         }
         _ => path(rest).filter(is_meant).into_iter().collect(),
     }
+}
+
+/// Reads a wish to see files, and what else stands behind their names: "remember the landlord".
+pub(super) fn read_besides(text: &str) -> (Vec<String>, Vec<&str>) {
+    let is_other = |part: &str| {
+        let is_polite = courtesy(part).is_some() || bare(&normalize(part)).is_empty();
+        !is_polite && !named_again(part) && !is_any(part, HOLDS)
+    };
+    let mut parts = wishes(text, |before, part| {
+        path(before).is_some() && path(part).is_none() && denied(&part.to_lowercase()).is_none()
+    });
+    let files = parts.first().map(|first| read(first)).unwrap_or_default();
+    if files.is_empty() {
+        return (read(text), vec![]);
+    }
+    parts.remove(0);
+    parts.retain(|part| is_other(part));
+    (files, parts)
 }
 
 /// Returns the words by which a wish about files leaves some of them out.
