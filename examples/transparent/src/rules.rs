@@ -23,13 +23,13 @@ use crate::{
 };
 
 pub use answer::answer;
-pub(crate) use kind::{beside_note, meant, noted, several};
+pub(crate) use kind::{meant, noted, reminded, several, waived};
 pub use reminder::intent_of;
 pub(crate) use words::retimed;
 
 /// Returns the intent of a text.
 pub fn intent(text: &str) -> Intent {
-    let text = beside_note(text);
+    let text = kind::beside_note(text);
     let lower = text.to_lowercase();
     if let Some(about) = to_recall(text) {
         return recalling(about);
@@ -442,11 +442,12 @@ fn near(turn: &TurnState, path: &str) -> Option<String> {
 }
 
 /// The kinds of wishes of which nothing is done, and nothing is kept.
-const REFUSED: [&str; 7] = [
+const REFUSED: [&str; 8] = [
     "forget",
     "impossible",
     "condition",
     "several",
+    "waived",
     "other",
     "count",
     "corrected",

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     agent::{AgentState, Request, Update},
-    rules::{beside_note, only_looks, retimed},
+    rules::{only_looks, reminded, retimed},
 };
 
 /// The agent behind its endpoints.
@@ -109,7 +109,7 @@ impl AgentServed for ServedTransparent {
         });
         let agent = self.runner.state(thread).await.map_err(unread)?;
         let request = agent.map(|agent| agent.turn.request.text.clone());
-        let changed = request.and_then(|request| retimed(beside_note(&request), &said.text));
+        let changed = request.and_then(|request| retimed(&reminded(&request), &said.text));
         if reminds && changed.is_some() {
             return Ok(MessageIntent::Instead);
         }

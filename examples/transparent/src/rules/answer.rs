@@ -304,6 +304,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
             "I cannot tell whether that holds, so nothing is scheduled and nothing was done. Say a day and a time without the condition.",
             "无法判断这个条件是否成立，所以没有安排，什么也没做。请不带条件，直接说日期和时间。",
         ),
+        (_, "waived") => return not_left_out(agent),
         (_, "several") => return one_by_one(agent),
         (_, "other") => lang.pick(
             "I can remind only you, and nobody else, so nothing is scheduled.",
@@ -382,6 +383,18 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
         ),
     };
     text.to_owned()
+}
+
+/// Returns the answer to a reminder that comes again, but not on some day.
+fn not_left_out(agent: &AgentState) -> String {
+    let words = super::waived(&agent.turn.request.text).map_or("", |(_, words)| words);
+    agent.lang.pick(
+        format!(
+            "A reminder that comes again leaves no day out (“{words}”), so nothing is scheduled. Say the \
+             days on which I shall remind you."
+        ),
+        format!("反复的提醒不能空出某一天（“{words}”），所以没有安排。请直接说要在哪几天提醒。"),
+    )
 }
 
 /// Returns the answer to several wishes of which nothing was done.

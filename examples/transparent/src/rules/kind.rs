@@ -150,6 +150,11 @@ pub(super) fn kind(lower: &str) -> WishKind {
     if notes && !is_question(lower) && meant(lower).is_none() {
         return (IntentKind::Chat, "corrected", 0.1);
     }
+    let lower = match waived(lower) {
+        Some((wanted, _)) if repeats(wanted) => return (IntentKind::Chat, "waived", 0.1),
+        Some((wanted, _)) => wanted,
+        None => lower,
+    };
     if several(lower).len() > 1 && both(lower).is_none() {
         return (IntentKind::Chat, "several", 0.1);
     }
@@ -233,7 +238,8 @@ pub(crate) fn several(text: &str) -> Vec<&str> {
     };
     let mut parts = wishes(text, |before, part| {
         let lower = part.to_lowercase();
-        let own = after_word(&lower, &REMINDS).is_some() || notes(part);
+        let said = denied(&lower).unwrap_or(&lower);
+        let own = after_word(said, &REMINDS).is_some() || notes(part);
         // What a note says may read like any wish, and what a reminder is about too.
         let before = before.trim_end();
         let is_next = ["then", "再", "然后", "接着"]
@@ -272,8 +278,51 @@ pub(crate) fn noted(text: &str) -> Option<&str> {
 }
 
 /// Returns a text without what is only to be remembered beside a reminder.
-pub(crate) fn beside_note(text: &str) -> &str {
+pub(super) fn beside_note(text: &str) -> &str {
     both(text).map_or(text, |(_, wish)| wish)
+}
+
+/// Returns the reminder that a text asks for, without what it takes back itself, and without what it
+/// says of other days than those of the reminder.
+pub(crate) fn reminded(text: &str) -> Cow<'_, str> {
+    let wish = beside_note(text);
+    let wish = waived(wish).map_or(wish, |(wanted, _)| wanted);
+    meant(wish).unwrap_or(Cow::Borrowed(wish))
+}
+
+/// Returns a reminder and the clause behind it that says on which other days none is wanted: 后天就不用了.
+pub(crate) fn waived(text: &str) -> Option<(&str, &str)> {
+    const LEADS: [&str; 5] = ["but", "and", "但是", "但", "不过"];
+    const AROUND: [&str; 12] = [
+        "on",
+        "for",
+        "it",
+        "to",
+        "remind me",
+        "any",
+        "reminder",
+        "了",
+        "吧",
+        "再",
+        "提醒",
+        "我",
+    ];
+    let marks = |c: char| c.is_whitespace() || ",，.。;；!！".contains(c);
+    let end = text.trim_end_matches(marks);
+    let at = end.rfind([',', '，', ';', '；'])?;
+    let (wanted, clause) = (text.get(..at)?, text.get(at..)?.trim_matches(marks));
+    // Lower case by ASCII keeps the byte positions.
+    let lower = clause.to_ascii_lowercase();
+    let said = after_word(&lower, &LEADS).unwrap_or(&lower).trim();
+    let day = day_mentions(said).into_iter().next()?;
+    let (before, behind) = (said.get(..day.range.start)?, said.get(day.range.end..)?);
+    let rest = format!("{before} {behind}");
+    let mut left = denied(rest.trim())?.trim_matches(marks);
+    while !left.is_empty() {
+        left = after_word(left, &AROUND)?.trim_matches(marks);
+    }
+    let reminds = REMINDER.are_in(&wanted.to_lowercase());
+    reminds.then_some((wanted, clause))
 }
 
 /// Returns true if a text asks to forget all that is known of the person.
@@ -330,9 +379,21 @@ fn is_clock(lower: &str) -> bool {
 
 /// Returns true if a text names a day or a time, of whatever day it is said.
 fn is_timed(lower: &str) -> bool {
+    !matches!(schedule(lower), None | Some(Err(ScheduleError::NoTime)))
+}
+
+/// Returns true if a text names a time that comes again.
+fn repeats(lower: &str) -> bool {
+    matches!(
+        schedule(lower),
+        Some(Ok(CronExpression { once: false, .. }))
+    )
+}
+
+/// Returns the schedule that a text names on any day.
+fn schedule(lower: &str) -> Option<Result<CronExpression, ScheduleError>> {
     let any_day: Option<Zoned> = date(2026, 1, 1).to_zoned(TimeZone::UTC).ok();
-    let read = any_day.map(|day| CronExpression::of(lower, &day));
-    !matches!(read, None | Some(Err(ScheduleError::NoTime)))
+    any_day.map(|day| CronExpression::of(lower, &day))
 }
 
 /// Returns true if a text wants nothing cancelled: "don't cancel the reminder".

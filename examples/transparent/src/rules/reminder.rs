@@ -7,7 +7,7 @@ use fugato::{
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use serde_json::json;
 
-use super::{beside_note, intent, words};
+use super::{intent, reminded, words};
 use crate::{
     agent::{AgentState, CallRecord, TurnState},
     intent::{Intent, IntentKind, Params},
@@ -29,9 +29,10 @@ pub fn intent_of(agent: &AgentState) -> Intent {
         .next()
         .is_some_and(|one| one.role == Role::User);
     let before = said.find(|message| message.role == Role::User);
-    let Some(before) = before.map(|message| beside_note(&message.content)) else {
+    let Some(before) = before.map(|message| reminded(&message.content)) else {
         return own;
     };
+    let before = before.as_ref();
     let is_reminder = intent(before).intent == IntentKind::Remind;
     if own.intent == IntentKind::Remind || !is_reminder {
         return own;
@@ -114,7 +115,7 @@ fn is_only_time(turn: &TurnState, text: &str) -> bool {
 /// Returns the step for a reminder. Without a readable time there is none, and the answer says what
 /// is missing.
 pub(super) fn steps(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
-    let text = beside_note(&turn.request.text);
+    let text = &reminded(&turn.request.text);
     let task = if params.kind == WHEN {
         params.query.clone()
     } else {
@@ -131,13 +132,10 @@ pub(super) fn steps(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
 pub(super) fn due(turn: &TurnState) -> Result<CronExpression, ScheduleError> {
     let params = turn.intent.as_ref().map(|intent| &intent.params);
     let params = params.filter(|params| params.kind == WHEN);
-    schedule(
-        turn,
-        params.map_or_else(
-            || beside_note(&turn.request.text),
-            |params| &params.time_range,
-        ),
-    )
+    match params {
+        Some(params) => schedule(turn, &params.time_range),
+        None => schedule(turn, &reminded(&turn.request.text)),
+    }
 }
 
 fn creating(due: &CronExpression, task: &str) -> TurnStep {
