@@ -95,11 +95,8 @@ pub(crate) struct AdmittedRun {
     pub(crate) run: RunId,
     pub(crate) events: BoxStream<'static, Event>,
     /// Its end, which comes after its events; none for a run that was at rest before.
-    pub(crate) end: Option<oneshot::Receiver<RunEnd>>,
+    pub(crate) end: Option<oneshot::Receiver<Result<RunRest, RunError>>>,
 }
-
-/// The end of a run, or its error.
-pub(crate) type RunEnd = Result<RunRest, RunError>;
 
 impl AppState {
     pub(crate) fn new(
@@ -184,7 +181,9 @@ impl AppState {
                 Ok(Ok(rest)) => self.known(to, rest).await,
                 Ok(Err(error)) if is_chat && matches!(error.kind, RunErrorKind::Waiting { .. }) => {
                     match self.agent.standing(&to.thread).await? {
-                        ThreadStatus::Waiting(open) => self.known(to, RunRest::Parked(open)).await,
+                        ThreadStatus::Waiting(open) => {
+                            self.known(to, RunRest::Interrupted(open)).await
+                        }
                         _ => Err(self.failed(to, error)),
                     }
                 }
@@ -327,7 +326,7 @@ impl AppState {
         let mut kinds = vec![EventKind::RunStarted { resumed: true }];
         match rest {
             RunRest::Finished(output) => kinds.push(EventKind::RunFinished { output }),
-            RunRest::Parked(interrupts) => {
+            RunRest::Interrupted(interrupts) => {
                 let raised = interrupts.iter().cloned();
                 kinds.extend(raised.map(EventKind::InterruptRaised));
                 kinds.push(EventKind::RunParked { interrupts });
@@ -509,7 +508,7 @@ pub(crate) fn ending(end: &Result<RunRest, RunError>) -> &'static str {
     use fugato_graph::RunErrorKind as Kind;
     match end {
         Ok(RunRest::Finished(_)) => "finished",
-        Ok(RunRest::Parked(_)) => "parked",
+        Ok(RunRest::Interrupted(_)) => "parked",
         Ok(RunRest::Other) => "other",
         Err(error) => match &error.kind {
             Kind::Cancelled { .. } => "cancelled",

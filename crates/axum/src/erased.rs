@@ -51,7 +51,7 @@ pub(crate) struct AnswerRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RunRest {
     Finished(Option<Value>),
-    Parked(Vec<Interrupt>),
+    Interrupted(Vec<Interrupt>),
     /// It goes on later, or nothing of it is left.
     Other,
 }
@@ -390,7 +390,7 @@ fn resting(rest: RunRest) -> StartedRun {
 fn rest<S: State>(ended: RunResult<S>) -> RunRest {
     match ended {
         RunResult::Finished { output, .. } => RunRest::Finished(output),
-        RunResult::Interrupted { interrupts, .. } => RunRest::Parked(interrupts),
+        RunResult::Interrupted { interrupts, .. } => RunRest::Interrupted(interrupts),
         _ => RunRest::Other,
     }
 }

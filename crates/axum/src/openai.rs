@@ -10,7 +10,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::IntoResponse,
 };
-use fugato_graph::{BudgetUnit, RunErrorKind, ThreadStatus};
+use fugato_graph::{BudgetUnit, RunError, RunErrorKind, ThreadStatus};
 use fugato_state::say;
 use fugato_stream::{Event, EventKind, OpenAiEncoder, Resume};
 use futures::{
@@ -23,10 +23,10 @@ use tokio::sync::oneshot;
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
-    app_state::{AdmittedRun, AppState, RunEnd, RunRequest},
+    app_state::{AdmittedRun, AppState, RunRequest},
     body::JsonBody,
     collect::Completion,
-    erased::AnswerRequest,
+    erased::{AnswerRequest, RunRest},
     error::{ApiError, ApiResult},
     incoming, relay, repeated,
 };
@@ -188,7 +188,7 @@ pub(crate) async fn go_on(
 /// and what was done stays.
 fn saying_what_is_used_up(
     events: impl Stream<Item = Event> + Send + 'static,
-    mut end: Option<oneshot::Receiver<RunEnd>>,
+    mut end: Option<oneshot::Receiver<Result<RunRest, RunError>>>,
     is_chinese: bool,
 ) -> BoxStream<'static, Event> {
     let said = events.then(move |mut event| {

@@ -30,7 +30,7 @@ pub struct ChatSession<'a, A> {
 /// The ways in which a thread comes to rest.
 enum ThreadRest<S> {
     /// It waits for an answer that the terminal cannot give.
-    Parked,
+    Waiting,
     /// Nothing is left to do.
     Ended(Option<Arc<S>>),
 }
@@ -64,7 +64,7 @@ impl<'a, A: ServedAgent> ChatSession<'a, A> {
         let mut lease_wait = LeaseWait::default();
         let state = loop {
             match self.work(&mut say, terminal).await {
-                Ok(ThreadRest::Parked) => return Ok(None),
+                Ok(ThreadRest::Waiting) => return Ok(None),
                 Ok(ThreadRest::Ended(state)) => break state,
                 Err(error) => match error.downcast::<RunError>() {
                     Ok(error)
@@ -111,7 +111,7 @@ impl<'a, A: ServedAgent> ChatSession<'a, A> {
             terminal.card(asked, std::mem::replace(&mut read, true));
             let Some(rest) = self.respond(state, asked, say, terminal).await? else {
                 self.park(asked, terminal);
-                return Ok(ThreadRest::Parked);
+                return Ok(ThreadRest::Waiting);
             };
             ended = Some(rest);
             (say.answer, say.text) = (None, None);

@@ -142,11 +142,11 @@ struct LiveRun<S: State> {
     keys: Vec<String>,
     /// The way of answers to its driver.
     calls: Calls,
-    end: RunEnd<S>,
+    end: ResultReceiver<S>,
 }
 
-/// The end of a run, for the requests that joined it.
-type RunEnd<S> = watch::Receiver<Option<Result<RunResult<S>, RunError>>>;
+/// Receives the result of a run, for the requests that joined it.
+type ResultReceiver<S> = watch::Receiver<Option<Result<RunResult<S>, RunError>>>;
 
 impl<S: State> Runner<S> {
     /// Creates a runner over a complete store: log, snapshots and administration.
@@ -449,7 +449,7 @@ impl<S: State> RunnerInner<S> {
         thread: &ThreadId,
         request: Request<S::Update>,
         lease: Option<Lease>,
-        (hub, end): (&Arc<Hub>, RunEnd<S>),
+        (hub, end): (&Arc<Hub>, ResultReceiver<S>),
     ) -> Result<RunResult<S>, RunError> {
         let begins = !matches!(request, Request::Amend(_) | Request::Cancel { .. });
         if begins && *self.closed.borrow() {

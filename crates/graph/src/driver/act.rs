@@ -54,7 +54,7 @@ impl<S: State> Driver<S> {
                 self.root.record(Fact::Spent { amounts }, &mut self.engine);
                 Ok(())
             }
-            Call::Deeds { who, reply } => {
+            Call::PerformedEffects { who, reply } => {
                 // A task that no longer waits was dropped.
                 let _ = reply.send(self.performed_effects(&who));
                 Ok(())

@@ -80,7 +80,10 @@ impl<S: State> Context<S> {
         let (reply, decision) = oneshot::channel();
         let who = self.who(false);
         // Without a driver there is no answer, and the wait for it never ends.
-        let _ = self.shared.calls.unbounded_send(Call::Deeds { who, reply });
+        let _ = self
+            .shared
+            .calls
+            .unbounded_send(Call::PerformedEffects { who, reply });
         match decision.await {
             Ok(decision) => decision,
             Err(_) => std::future::pending().await,

@@ -23,7 +23,7 @@ pub(crate) enum Call {
     /// An amount that counts against the budgets of the run.
     Spend { meter: BudgetUnit, amount: u64 },
     /// A request for the keys of the effects of this task, in all attempts.
-    Deeds {
+    PerformedEffects {
         who: AttemptRef,
         reply: oneshot::Sender<Vec<String>>,
     },
