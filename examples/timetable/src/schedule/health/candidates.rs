@@ -146,13 +146,18 @@ impl Proposal {
     }
 
     /// Returns what the change gains less what it costs.
-    fn score(self, before: &ScheduleRank, after: &ScheduleRank) -> f64 {
+    pub(super) fn score(self, before: &ScheduleRank, after: &ScheduleRank) -> f64 {
         let days = difference(before.problems.len(), after.problems.len());
         let (before, after) = (&before.totals, &after.totals);
         let switches = f64::from(before.max_switches) - f64::from(after.max_switches);
         let ratio = after.same_type_ratio() - before.same_type_ratio();
         let bonus = if self.is_swap() { SWAP_BONUS } else { 0.0 };
         days * 1000.0 + switches * 20.0 + ratio * 100.0 - self.cost() + bonus
+    }
+
+    /// Returns the rank of a change with this score among others.
+    pub(super) fn rank(self, score: f64) -> f64 {
+        score + if self.is_swap() { SWAP_BIAS } else { 0.0 }
     }
 
     const fn is_swap(self) -> bool {
@@ -168,7 +173,7 @@ pub(super) struct ScheduleRank {
 }
 
 impl ScheduleRank {
-    fn of(diagnosis: &Diagnosis) -> Self {
+    pub(super) fn of(diagnosis: &Diagnosis) -> Self {
         Self {
             totals: diagnosis.totals(),
             problems: diagnosis.problem_days(),
@@ -291,15 +296,14 @@ impl Repair<'_, '_> {
         let after = self.trial(proposal, |_, diagnosis| ScheduleRank::of(diagnosis))?;
         let effect = ChangeEffect::of(before, &after);
         let score = proposal.score(before, &after);
-        let bias = if proposal.is_swap() { SWAP_BIAS } else { 0.0 };
         (effect.helps() && score >= LEAST).then_some(RankedProposal {
-            rank: score + bias,
+            rank: proposal.rank(score),
             proposal,
             effect,
         })
     }
 
-    fn enumerate(&self, day: u16) -> Vec<Proposal> {
+    pub(super) fn enumerate(&self, day: u16) -> Vec<Proposal> {
         let (board, options) = (&*self.board, self.options);
         let days = nearest_days(board, day);
         let pair: BTreeSet<u32> = heavy_pairs(board, day)

@@ -348,6 +348,22 @@ fn sch_108_candidates_are_ranked_by_what_they_gain_and_cost() {
     );
 }
 
+/// Both problem days are repaired by a move to the day beside them, so the worth is the same; on the
+/// shorter one the switch is all that is there, so it is worse.
+#[test]
+fn sch_108_among_equals_the_worse_problem_goes_first_and_then_the_earlier() {
+    let first = |last_day: [ScheduleTask; 2]| {
+        let mut tasks = vec![at(1, 1, 1, 1, 2), at(2, 2, 1, 3, 4)];
+        tasks.extend(last_day);
+        let decision = look(&mixed(4, tasks)).decision;
+        decision.problem_scope.map(|scope| scope.day_range)
+    };
+    let as_bad = [at(3, 1, 4, 1, 2), at(4, 2, 4, 3, 4)];
+    assert_eq!(first(as_bad), Some([1, 1]));
+    let worse = [at(3, 1, 4, 1, 1), at(4, 2, 4, 2, 2)];
+    assert_eq!(first(worse), Some([4, 4]));
+}
+
 #[test]
 fn sch_107_only_swaps_are_left_where_nothing_is_free() {
     let mut tasks = repairable().tasks;
@@ -463,6 +479,57 @@ fn sch_97_the_envelope_survives_a_round_trip() {
     let envelope = look(&three_days());
     let json = serde_json::to_string(&envelope).unwrap();
     assert_eq!(serde_json::from_str::<Envelope>(&json).unwrap(), envelope);
+}
+
+/// No single change parts two pairs of one day, but four sections could go anywhere in it.
+#[test]
+fn sch_109_no_repair_is_no_force_where_there_is_plenty_of_room() {
+    let one_day = [
+        at(1, 1, 1, 1, 1),
+        at(2, 2, 1, 2, 2),
+        at(3, 1, 1, 3, 3),
+        at(4, 2, 1, 4, 4),
+    ];
+    let envelope = look(&mixed(1, one_day.to_vec()));
+    let tightness = envelope.metrics.tightness.as_ref().unwrap();
+    assert_eq!(tightness.tightness_level, TightnessLevel::Loose);
+    assert!(envelope.decision.problem_scope.is_some());
+    assert!(!envelope.decision.is_forced_imperfection);
+    assert_eq!(ids(&envelope), ["close"]);
+}
+
+#[test]
+fn sch_109_changing_nothing_is_always_a_choice() {
+    for now in [
+        repairable(),
+        mixed(1, vec![at(1, 3, 1, 1, 2)]),
+        three_days(),
+    ] {
+        let decision = look(&now).decision;
+        let close = decision.candidates.last().unwrap();
+        assert_eq!(
+            (close.candidate_id.as_str(), close.effect),
+            ("close", ChangeEffect::Close)
+        );
+        assert!(decision.candidates.len() > 1 || !decision.should_continue_optimize);
+    }
+}
+
+#[test]
+fn sch_107_effects_by_hand() {
+    let rank = |problems: &[u16], max_switches| candidates::ScheduleRank {
+        totals: rhythm::Totals {
+            max_switches,
+            ..rhythm::Totals::default()
+        },
+        problems: problems.to_vec(),
+    };
+    let of = |after: &[u16], switches| ChangeEffect::of(&rank(&[1, 2], 1), &rank(after, switches));
+    assert_eq!(of(&[2], 1), ChangeEffect::Improve);
+    assert_eq!(of(&[2], 2), ChangeEffect::PartialImprove);
+    assert_eq!(of(&[1, 3], 1), ChangeEffect::Shift);
+    assert_eq!(of(&[1, 2], 1), ChangeEffect::NoGain);
+    assert_eq!(of(&[1, 2, 3], 1), ChangeEffect::Regress);
 }
 
 #[test]

@@ -1,16 +1,24 @@
 //! The properties of every diagnosis and every optimisation.
 use proptest::prelude::*;
+use serde_json::Value;
 
 use super::{look, mixed};
 use crate::schedule::fixture::{course, item};
+use crate::schedule::health::candidates::{Proposal, Repair, ScheduleRank};
 use crate::schedule::health::diagnosis::Diagnosis;
-use crate::schedule::health::{HealthCandidate, decide};
+use crate::schedule::health::{HealthCandidate, TightnessLevel, decide};
 use crate::schedule::tools::{MoveArgs, PlaceArgs, SwapArgs, WritePreview, move_task, place, swap};
-use crate::schedule::{Board, RefineEnd, ScheduleState, ScheduleTask, WriteOptions, refine};
+use crate::schedule::{
+    Board, RefineEnd, ScheduleState, ScheduleTask, WriteOptions, WriteRefusal, refine,
+};
 
 fn follow(state: &ScheduleState, candidate: &HealthCandidate) -> WritePreview {
-    let (args, options) = (candidate.arguments.clone(), WriteOptions::default());
-    let written = match candidate.tool.as_str() {
+    written(state, &candidate.tool, candidate.arguments.clone()).unwrap()
+}
+
+fn written(state: &ScheduleState, tool: &str, args: Value) -> Result<WritePreview, WriteRefusal> {
+    let options = WriteOptions::default();
+    match tool {
         "swap" => swap(
             state,
             &serde_json::from_value::<SwapArgs>(args).unwrap(),
@@ -21,8 +29,7 @@ fn follow(state: &ScheduleState, candidate: &HealthCandidate) -> WritePreview {
             &serde_json::from_value::<MoveArgs>(args).unwrap(),
             &options,
         ),
-    };
-    written.unwrap()
+    }
 }
 
 /// Generates a few days with tasks of four classes, two of them demanding.
@@ -79,6 +86,39 @@ proptest! {
             prop_assert_eq!(rhythm.max_switch_count, said.max_switch_count);
             prop_assert_eq!(Some(rhythm.same_type_transition_ratio), Some(said.same_type_transition_ratio));
         }
+    }
+
+    /// The best candidate is worth as much as the best of all that could be tried, each of them
+    /// written for good and diagnosed anew.
+    #[test]
+    fn sch_108_nothing_better_was_overlooked(now in busy()) {
+        let options = WriteOptions::default();
+        let verdict = decide(&mut Board::new(&now), &options);
+        let mut board = Board::new(&now);
+        let mut diagnosis = Diagnosis::of(&board);
+        let (before, days) = (ScheduleRank::of(&diagnosis), diagnosis.problem_days());
+        let repair = Repair {
+            board: &mut board,
+            diagnosis: &mut diagnosis,
+            options: &options,
+            tightness: TightnessLevel::Loose,
+        };
+        let tried: Vec<(Proposal, f64)> = days
+            .iter()
+            .flat_map(|day| repair.enumerate(*day))
+            .filter_map(|proposal| {
+                let mut next = now.clone();
+                let written = written(&now, proposal.operation().as_str(), proposal.arguments());
+                written.ok()?.changes.iter().for_each(|change| next.apply(change));
+                let after = ScheduleRank::of(&Diagnosis::of(&Board::new(&next)));
+                let helps = after.problems.len() < before.problems.len();
+                helps.then(|| (proposal, proposal.rank(proposal.score(&before, &after))))
+            })
+            .collect();
+        let best = tried.iter().map(|(_, rank)| *rank).max_by(f64::total_cmp);
+        let chosen = tried.iter().find(|(proposal, _)| Some(*proposal) == verdict.best);
+        let is_searched = verdict.tightness.tightness_level != TightnessLevel::Locked;
+        prop_assert_eq!(chosen.map(|(_, rank)| *rank), best.filter(|_| is_searched));
     }
 
     #[test]
