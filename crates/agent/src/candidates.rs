@@ -1,19 +1,17 @@
 //! A search for small changes that help: each is tried, and a model only chooses among them.
 //!
 //! A [`SearchSpace`] enumerates changes against its problems and simulates each of them exactly.
-//! [`Search`] keeps those that help, the best first, and last the choice to change nothing.
+//! [`search`] keeps those that help, the best first, and last the choice to change nothing.
 //! [`Stagnation`] counts how often a [`signal`] of the state stayed the same.
-mod effect;
 mod search;
 mod signal;
 
-pub use effect::ChangeEffect;
-pub use search::{Candidate, Findings, Search};
+pub use search::{Candidate, Findings, search};
 pub use signal::{Stagnation, signal};
 
-/// The space of small changes that a [`Search`] tries to repair: a schedule, a plan, a layout.
+/// The space of small changes that may repair a schedule, a plan, a layout.
 ///
-/// A [`Search`] asks it for proposals, tries each of them, and keeps those that help.
+/// A [`search`] asks it for proposals, tries each of them, and keeps those that help.
 ///
 /// # Contract
 /// - **trying leaves no trace**: after [`simulate`](Self::simulate) the terrain is as before.
@@ -29,7 +27,7 @@ pub trait SearchSpace {
     /// A change that can be tried. Of two with the same rank, the lesser one goes first, and equal
     /// ones are the same change.
     type Proposal: Clone + Ord;
-    /// A measurement of the terrain, from which effect and score are computed.
+    /// A measurement of the terrain, from which problems and score are computed.
     type Diagnosis;
 
     /// Returns the diagnosis of the present state.
@@ -46,7 +44,7 @@ pub trait SearchSpace {
     fn simulate(&mut self, proposal: &Self::Proposal) -> Option<Self::Diagnosis>;
 
     /// Returns the score of a proposal: its gain less its cost. It is compared with
-    /// [`Search::least`], and ranks the candidates.
+    /// [`least`](Self::least), and ranks the candidates.
     fn score(
         &self,
         proposal: &Self::Proposal,
@@ -57,8 +55,18 @@ pub trait SearchSpace {
     /// Returns true if anything other than the problems would be worse.
     fn is_worse(&self, before: &Self::Diagnosis, after: &Self::Diagnosis) -> bool;
 
+    /// Returns the maximum number of candidates for a problem.
+    fn kept(&self) -> usize {
+        5
+    }
+
+    /// Returns the minimum score of a candidate.
+    fn least(&self) -> f64 {
+        1.0
+    }
+
     /// Returns a bonus that is added to the score when candidates are ranked. It does not count
-    /// towards [`Search::least`].
+    /// towards [`least`](Self::least).
     fn bias(&self, _proposal: &Self::Proposal) -> f64 {
         0.0
     }

@@ -20,7 +20,7 @@ use fugato_state::{Plan, State, ToolCall, say};
 use fugato_tool::{Access, AdmittedCall, StepEvidence, Verdict, WantedCall};
 use serde_json::Value;
 
-pub use card::{Card, CardAction, CardReply, OpenCard};
+pub use card::{Card, CardAction, CardReply};
 
 use crate::Toolbox;
 

@@ -1,24 +1,14 @@
 use std::collections::BTreeSet;
 
-use super::{ChangeEffect, SearchSpace};
-
-/// The options of a search for candidates.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Search {
-    /// The maximum number of candidates for a problem.
-    pub kept: usize,
-    /// The minimum score of a candidate.
-    pub least: f64,
-}
+use super::SearchSpace;
 
 /// A proposal that was tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<P, D> {
     /// The proposal; none to change nothing.
     pub proposal: Option<P>,
-    /// The effect of the proposal.
-    pub effect: ChangeEffect,
+    /// True if anything other than the problems would be worse.
+    pub is_worse: bool,
     /// The score of the proposal.
     pub score: f64,
     /// The diagnosis after the proposal.
@@ -54,126 +44,102 @@ struct BestCandidates<T: SearchSpace> {
     tried: Vec<TriedCandidate<T>>,
 }
 
-impl Default for Search {
-    /// Five candidates, each worth at least 1.
-    fn default() -> Self {
-        Self {
-            kept: 5,
-            least: 1.0,
-        }
+/// Tries all proposals against all problems, and returns the candidates of the problem whose
+/// best one ranks highest; on a tie, of the problem with the higher priority, and then of the
+/// lesser one.
+///
+/// The choice to change nothing is always the last candidate, and it is the only one if there
+/// is no room at all or if nothing helps.
+pub fn search<T: SearchSpace>(terrain: &mut T) -> SearchOutcome<T> {
+    let before = terrain.diagnose();
+    let mut problems = terrain.problems(&before);
+    problems.sort();
+    problems.dedup();
+    let is_searched = !problems.is_empty() && !terrain.is_locked(&before);
+    let best = is_searched
+        .then(|| best_of(terrain, &before, &problems))
+        .flatten();
+    let is_stuck = best.is_none() && !problems.is_empty();
+    let is_forced = is_stuck && !terrain.is_loose(&before);
+    let (problem, mut candidates) = match best {
+        Some(best) => (Some(best.problem), best.tried),
+        None => (problems.into_iter().next(), vec![]),
+    };
+    candidates.push(Candidate {
+        proposal: None,
+        is_worse: false,
+        score: 0.0,
+        after: before,
+    });
+    Findings {
+        problem,
+        candidates,
+        is_forced,
     }
 }
 
-impl Search {
-    fugato_state::setters! {
-        /// Sets the maximum number of candidates for a problem.
-        pub fn kept(most: usize) { kept = most }
-
-        /// Sets the minimum score of a candidate.
-        pub fn least(worth: f64) { least = worth }
-    }
-
-    /// Tries all proposals against all problems, and returns the candidates of the problem whose
-    /// best one ranks highest; on a tie, of the problem with the higher priority, and then of the
-    /// lesser one.
-    ///
-    /// The choice to change nothing is always the last candidate, and it is the only one if there
-    /// is no room at all or if nothing helps.
-    pub fn run<T: SearchSpace>(&self, terrain: &mut T) -> SearchOutcome<T> {
-        let before = terrain.diagnose();
-        let mut problems = terrain.problems(&before);
-        problems.sort();
-        problems.dedup();
-        let is_searched = !problems.is_empty() && !terrain.is_locked(&before);
-        let best = is_searched
-            .then(|| self.best(terrain, &before, &problems))
-            .flatten();
-        let is_stuck = best.is_none() && !problems.is_empty();
-        let is_forced = is_stuck && !terrain.is_loose(&before);
-        let (problem, mut candidates) = match best {
-            Some(best) => (Some(best.problem), best.tried),
-            None => (problems.into_iter().next(), vec![]),
+fn best_of<T: SearchSpace>(
+    terrain: &mut T,
+    before: &T::Diagnosis,
+    problems: &[T::Problem],
+) -> Option<BestCandidates<T>> {
+    let mut best: Option<BestCandidates<T>> = None;
+    for problem in problems {
+        let tried = against(terrain, before, problem);
+        let Some(rank) = tried.first().map(|first| rank(terrain, first)) else {
+            continue;
         };
-        candidates.push(Candidate {
-            proposal: None,
-            effect: ChangeEffect::Close,
-            score: 0.0,
-            after: before,
+        let priority = terrain.priority(problem);
+        let better = best.as_ref().is_none_or(|known| {
+            let order = rank.total_cmp(&known.rank);
+            order.then(priority.total_cmp(&known.priority)).is_gt()
         });
-        Findings {
-            problem,
-            candidates,
-            is_forced,
-        }
-    }
-
-    fn best<T: SearchSpace>(
-        &self,
-        terrain: &mut T,
-        before: &T::Diagnosis,
-        problems: &[T::Problem],
-    ) -> Option<BestCandidates<T>> {
-        let mut best: Option<BestCandidates<T>> = None;
-        for problem in problems {
-            let tried = self.against(terrain, before, problem);
-            let Some(rank) = tried.first().map(|first| rank(terrain, first)) else {
-                continue;
-            };
-            let priority = terrain.priority(problem);
-            let better = best.as_ref().is_none_or(|known| {
-                let order = rank.total_cmp(&known.rank);
-                order.then(priority.total_cmp(&known.priority)).is_gt()
+        if better {
+            best = Some(BestCandidates {
+                rank,
+                priority,
+                problem: problem.clone(),
+                tried,
             });
-            if better {
-                best = Some(BestCandidates {
-                    rank,
-                    priority,
-                    problem: problem.clone(),
-                    tried,
-                });
-            }
         }
-        best
     }
+    best
+}
 
-    /// Returns the candidates against one problem, the best first.
-    fn against<T: SearchSpace>(
-        &self,
-        terrain: &mut T,
-        before: &T::Diagnosis,
-        problem: &T::Problem,
-    ) -> Vec<TriedCandidate<T>> {
-        let proposals: BTreeSet<T::Proposal> = terrain.enumerate(problem).into_iter().collect();
-        let mut tried: Vec<(f64, TriedCandidate<T>)> = proposals
-            .into_iter()
-            .filter_map(|proposal| {
-                let candidate = self.attempt(terrain, before, proposal)?;
-                Some((rank(terrain, &candidate), candidate))
-            })
-            .collect();
-        // The sort is stable, and the proposals came in their order.
-        tried.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        tried.truncate(self.kept);
-        tried.into_iter().map(|(_, candidate)| candidate).collect()
-    }
-
-    fn attempt<T: SearchSpace>(
-        &self,
-        terrain: &mut T,
-        before: &T::Diagnosis,
-        proposal: T::Proposal,
-    ) -> Option<TriedCandidate<T>> {
-        let after = terrain.simulate(&proposal)?;
-        let worse = terrain.is_worse(before, &after);
-        let effect = ChangeEffect::of(terrain.problems(before), terrain.problems(&after), worse);
-        let score = terrain.score(&proposal, before, &after);
-        (effect.helps() && score >= self.least).then_some(Candidate {
-            proposal: Some(proposal),
-            effect,
-            score,
-            after,
+/// Returns the candidates against one problem, the best first.
+fn against<T: SearchSpace>(
+    terrain: &mut T,
+    before: &T::Diagnosis,
+    problem: &T::Problem,
+) -> Vec<TriedCandidate<T>> {
+    let proposals: BTreeSet<T::Proposal> = terrain.enumerate(problem).into_iter().collect();
+    let mut tried: Vec<(f64, TriedCandidate<T>)> = proposals
+        .into_iter()
+        .filter_map(|proposal| {
+            let candidate = attempt(terrain, before, proposal)?;
+            Some((rank(terrain, &candidate), candidate))
         })
-    }
+        .collect();
+    // The sort is stable, and the proposals came in their order.
+    tried.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    tried.truncate(terrain.kept());
+    tried.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+fn attempt<T: SearchSpace>(
+    terrain: &mut T,
+    before: &T::Diagnosis,
+    proposal: T::Proposal,
+) -> Option<TriedCandidate<T>> {
+    let after = terrain.simulate(&proposal)?;
+    let helps = terrain.problems(&after).len() < terrain.problems(before).len();
+    let score = terrain.score(&proposal, before, &after);
+    (helps && score >= terrain.least()).then(|| Candidate {
+        proposal: Some(proposal),
+        is_worse: terrain.is_worse(before, &after),
+        score,
+        after,
+    })
 }
 
 /// Returns the rank of a candidate: its score plus the bias of its proposal.

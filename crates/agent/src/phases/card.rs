@@ -19,17 +19,6 @@ pub struct Card<T> {
     pub streamed: bool,
 }
 
-/// An open question, and the phase in which the agent continues after the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenCard<T, P> {
-    /// The subject of the question.
-    pub topic: T,
-    /// The card that the person sees.
-    pub card: Card<T>,
-    /// The phase to which the answer returns.
-    pub resume_phase: P,
-}
-
 impl<T: Clone> Card<T> {
     /// Makes the card of a question of the model.
     pub fn question(topic: T, title: &str, text: &str) -> Self {
@@ -54,15 +43,6 @@ impl<T: Clone> Card<T> {
     fugato_state::setters! {
         /// Says whether the text has already streamed.
         pub fn streamed(streamed: bool) { streamed = streamed }
-    }
-
-    /// Opens the question; the answer returns to a phase.
-    pub fn open<P>(self, resume_phase: P) -> OpenCard<T, P> {
-        OpenCard {
-            topic: self.topic.clone(),
-            card: self,
-            resume_phase,
-        }
     }
 }
 

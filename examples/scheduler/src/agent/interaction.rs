@@ -5,7 +5,26 @@ use serde::{Deserialize, Serialize};
 use super::Phase;
 
 /// The question to the person, and the phase in which the agent continues after the answer.
-pub type PendingInteraction = phases::OpenCard<QuestionTopic, Phase>;
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingInteraction {
+    /// The subject of the question.
+    pub topic: QuestionTopic,
+    /// The card that the person sees.
+    pub card: Card,
+    /// The phase to which the answer returns.
+    pub resume_phase: Phase,
+}
+
+impl PendingInteraction {
+    /// Opens the question of a card.
+    pub fn new(card: Card, resume_phase: Phase) -> Self {
+        Self {
+            topic: card.topic,
+            card,
+            resume_phase,
+        }
+    }
+}
 
 /// The text of a question, as the person sees it.
 pub type Card = phases::Card<QuestionTopic>;

@@ -4,7 +4,7 @@ use fugato::{
 };
 
 use crate::{
-    agent::{AgentState, Card, Phase, QuestionTopic, Update},
+    agent::{AgentState, Card, PendingInteraction, Phase, QuestionTopic, Update},
     llm_config::status,
     report,
 };
@@ -32,5 +32,8 @@ pub async fn confirm(cx: Context<AgentState>) -> Result<Vec<Update>, BoxError> {
     let told = say!("your consent is needed", "需要你的确认");
     status(&cx, code, told);
     let card = Card::confirm(topic, &title, summary);
-    Ok(vec![Update::Asked(card.open(Phase::WaitingConfirm))])
+    Ok(vec![Update::Asked(PendingInteraction::new(
+        card,
+        Phase::WaitingConfirm,
+    ))])
 }

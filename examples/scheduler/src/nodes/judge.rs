@@ -7,7 +7,10 @@ use fugato::{
 
 use super::{asking, said};
 use crate::{
-    agent::{AgentState, Card, DecisionView, Phase, QuestionTopic, TerminalOutcome, Update},
+    agent::{
+        AgentState, Card, DecisionView, PendingInteraction, Phase, QuestionTopic, TerminalOutcome,
+        Update,
+    },
     contract::{ActionKind, ExecutorDecision},
     deps::Deps,
     gates::closed,
@@ -81,7 +84,10 @@ fn changes(cx: &Context<AgentState>, spoken: &TaggedAnswer, step: PhaseStep) -> 
             let title = agent.lang.pick("A question", "请确认");
             let card = Card::question(QuestionTopic::AskUser, title, &text);
             let card = card.streamed(!spoken.after.is_empty());
-            vec![said(text), Update::Asked(card.open(Phase::Executing))]
+            vec![
+                said(text),
+                Update::Asked(PendingInteraction::new(card, Phase::Executing)),
+            ]
         }
         PhaseStep::Advance => vec![Update::Advanced],
         PhaseStep::Close => keeping(agent),

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     agent::{
-        AgentState, Card, ContextHook, DecisionView, Phase, QuestionTopic, ROUGH_BUILD_DONE, Update,
+        AgentState, Card, ContextHook, DecisionView, PendingInteraction, Phase, QuestionTopic,
+        ROUGH_BUILD_DONE, Update,
     },
     contract::{self, Complexity, PlanAction, PlanDecision},
     deps::Deps,
@@ -159,7 +160,10 @@ impl PlanNode {
                 let title = say!("A question", "请确认");
                 let card = Card::question(QuestionTopic::AskUser, &title, text);
                 let card = card.streamed(!spoken.after.is_empty());
-                updates.push(Update::Asked(card.open(Phase::Planning)));
+                updates.push(Update::Asked(PendingInteraction::new(
+                    card,
+                    Phase::Planning,
+                )));
             }
             PlanAction::PlanDone => {
                 if !text.is_empty() {
