@@ -4,6 +4,8 @@
 //! lines.
 mod span;
 
+pub(crate) use span::is_moved;
+
 use std::collections::BTreeSet;
 
 use jiff::civil::Weekday;
@@ -93,7 +95,7 @@ const GROUPS: &[(&str, &[u8])] = &[
     ("工作日", &[1, 2, 3, 4, 5]),
     ("平日", &[1, 2, 3, 4, 5]),
 ];
-const TO: &[&str] = &[
+pub(crate) const TO: &[&str] = &[
     "到", "至", "-", "–", "—", "~", "～", "to", "through", "until", "till", "til",
 ];
 const GLUE: &[&str] = &["", "的", "of", "in", "on", "'s", "of the", "里的"];
@@ -664,7 +666,7 @@ mod tests {
             ),
             (
                 "what is there between monday and wednesday?",
-                Some("monday and wednesday"),
+                Some("between monday and wednesday"),
             ),
             ("away on monday and wednesday", None),
             ("from friday to monday i am away", Some("friday to monday")),

@@ -1,4 +1,8 @@
 //! Times of day, and waiting times.
+mod span;
+
+pub(crate) use span::hours;
+
 use crate::{
     number::{digit, is_digit, number},
     time_reference::UnclearTime,

@@ -9,7 +9,7 @@ use crate::{
     normal::normalize,
     number::number,
     spelling::respell,
-    time::{ClockTime, clock_time},
+    time::{ClockTime, clock_time, hours},
     word::is_inside,
 };
 
@@ -26,6 +26,8 @@ pub enum TokenKind<M, T> {
     Days(DayReference, bool),
     /// A time of day.
     Clock(ClockTime),
+    /// From one time of day to another, with the word that leads to it: "between 2 and 4 pm".
+    Hours(ClockTime, ClockTime),
     /// A number.
     Number(i64),
     /// A text in quotation marks that is no name.
@@ -248,11 +250,12 @@ impl<'a, M: Clone, T: Clone> Tokenizer<'a, M, T> {
             (TokenKind::Days(days, again), rest)
         });
         let clock = clock_time(text).map(|(clock, rest)| (TokenKind::Clock(clock), rest));
+        let hours = hours(text, before).map(|(from, to, rest)| (TokenKind::Hours(from, to), rest));
         let own = (self.grammar)(text).map(|(meaning, rest)| (TokenKind::Word(meaning), rest));
         let number = number(text).map(|(number, rest)| (TokenKind::Number(number), rest));
         let (whole, part) = if is_whole { (name, None) } else { (None, name) };
         let word = self.word(text, before);
-        let all = [whole, days, part, clock, own, word, number];
+        let all = [whole, days, part, hours, clock, own, word, number];
         let mut longest: Option<(TokenKind<M, T>, &str)> = None;
         for found in all.into_iter().flatten() {
             if longest

@@ -208,8 +208,5 @@ pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
         }
     };
     let read = notes::read(&said, facts).or_else(|| terms::read(&said, facts));
-    read.unwrap_or_else(|| {
-        let tokens = lex::with_questions(lex::counted(&said, facts));
-        wish::read(&lex::with_hours(&tokens), facts)
-    })
+    read.unwrap_or_else(|| wish::read(&lex::with_questions(lex::counted(&said, facts)), facts))
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// The words of a wish to move something: "from Friday to Sunday" then names two days, and no span.
-const MOVES: [&str; 20] = [
+const MOVES: [&str; 19] = [
     "move",
     "moves",
     "moving",
@@ -19,7 +19,6 @@ const MOVES: [&str; 20] = [
     "change",
     "switch",
     "swap",
-    "put",
     "挪",
     "移",
     "改",
@@ -29,9 +28,24 @@ const MOVES: [&str; 20] = [
     "搬",
 ];
 
+/// Returns true if something is moved, by one of these words too, in the thought in which days or hours
+/// lie.
+pub(crate) fn is_moved(before: &str, tail: &str, also: &[&str]) -> bool {
+    let said = BREAKS.iter().filter_map(|at| before.rfind(at)).max();
+    let ends = BREAKS.iter().filter_map(|at| tail.find(at)).min();
+    let said = [
+        before.get(said.unwrap_or(0)..),
+        tail.get(..ends.unwrap_or(tail.len())),
+    ];
+    let moves = |text: &str| MOVES.iter().chain(also).any(|word| has_start(text, word));
+    said.into_iter().flatten().any(moves)
+}
+
 /// Reads `dec 3 to dec 5`, `dec 3-5`, `3 to 5 december`, `from tomorrow until friday`, `between friday
 /// and sunday`, `3号到5号`, `下周一到下周三`.
 pub(super) fn span<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t str)> {
+    let between = after_word(rest, &["between"]).map(str::trim_start);
+    let (rest, before) = between.map_or((rest, before), |rest| (rest, "between"));
     let begin = endpoint(rest, before).or_else(|| month_later(rest, before));
     let (mut first, tail) = begin?;
     let joined = tail.trim_start();
@@ -53,15 +67,7 @@ pub(super) fn span<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t
     let from = before.trim_end();
     let from = from.ends_with("from") || from.ends_with('从');
     let sure = *word != "to" || from || is_date(&first) && is_date(&last);
-    // Only the thought in which the days lie.
-    let said = BREAKS.iter().filter_map(|at| before.rfind(at)).max();
-    let ends = BREAKS.iter().filter_map(|at| tail.find(at)).min();
-    let said = [
-        before.get(said.unwrap_or(0)..),
-        tail.get(..ends.unwrap_or(tail.len())),
-    ];
-    let moves = |text: &str| MOVES.iter().any(|word| has_start(text, word));
-    let is_span = sure && !said.into_iter().flatten().any(moves);
+    let is_span = sure && !is_moved(before, tail, &["put"]);
     is_span.then_some((DayReference::Span(first, last), tail))
 }
 

@@ -1,7 +1,9 @@
 //! From a text to tokens, by the lexicon, the names of the schedule, days and times.
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use fugato::words::{DayReference, Lexicon, TokenKind, Tokenizer, is_negated, normalize, number};
+use fugato::words::{
+    ClockTime, DayReference, Lexicon, TokenKind, Tokenizer, is_negated, normalize, number,
+};
 use serde::Deserialize;
 
 use super::{
@@ -153,6 +155,11 @@ pub(super) enum Kind {
     Unknown,
 }
 
+/// Returns a time of day as it is said.
+pub(super) fn clock(time: ClockTime) -> ClockWords {
+    (time.hour, time.minute, time.is_certain)
+}
+
 impl From<Meaning> for Kind {
     fn from(meaning: Meaning) -> Self {
         match meaning {
@@ -164,6 +171,16 @@ impl From<Meaning> for Kind {
             Meaning::Sections(first, last) => Self::Sections(first, last),
             Meaning::Filler => Self::Filler,
         }
+    }
+}
+
+impl Kind {
+    /// Returns true for days, and for times of a day.
+    pub(super) fn is_time(&self) -> bool {
+        matches!(
+            self,
+            Self::Days(..) | Self::Part(_) | Self::Clock(..) | Self::Hours(..) | Self::Sections(..)
+        )
     }
 }
 
@@ -385,6 +402,7 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
             }
             TokenKind::Days(days, again) => Kind::Days(days, again),
             TokenKind::Clock(time) => Kind::Clock(time.hour, time.minute, time.is_certain),
+            TokenKind::Hours(from, until) => Kind::Hours(clock(from), clock(until)),
             TokenKind::Number(number) => Kind::Number(number),
             TokenKind::Quoted(text) => Kind::Quoted(text),
             TokenKind::Stop(asks) => Kind::Stop(asks),
@@ -407,17 +425,6 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
         );
         if let (true, Ok(number)) = (counts, token.text.parse()) {
             token.kind = Kind::Number(number);
-        }
-    }
-    // "From 3 to 4" are no "Middlemarch, book 3" and its next one.
-    for at in 3..tokens.len() {
-        let Some([from, first, to, last]) = tokens.get_mut(at - 3..=at) else {
-            continue;
-        };
-        let spans =
-            from.kind == Kind::Relation(Relation::From) && to.kind == Kind::Relation(Relation::To);
-        if let (true, Ok(begin), Ok(end)) = (spans, first.text.parse(), last.text.parse()) {
-            (first.kind, last.kind) = (Kind::Number(begin), Kind::Number(end));
         }
     }
     // 这周的安排 is a thing, 把这周的安排到下周 something to do.
@@ -468,85 +475,6 @@ pub(super) fn with_questions(mut tokens: Vec<Token>) -> Vec<Token> {
         tokens.insert(at + end, asks);
     }
     tokens
-}
-
-/// Returns the time of day that a token names beside another one.
-pub(super) fn hour(token: &Token) -> Option<ClockWords> {
-    match token.kind {
-        Kind::Clock(hour, minute, sure) => Some((hour, minute, sure)),
-        Kind::Number(hour) => hour_of(hour),
-        _ => None,
-    }
-}
-
-fn hour_of(number: i64) -> Option<ClockWords> {
-    let hour = i8::try_from(number).ok();
-    Some((hour.filter(|hour| (1..24).contains(hour))?, 0, false))
-}
-
-/// Joins two times of day between which something lies: "between 2 and 4 pm", `14:00-18:00`.
-pub(super) fn with_hours(tokens: &[Token]) -> Vec<Token> {
-    let mut joined: Vec<Token> = vec![];
-    let mut rest = tokens;
-    while let Some((first, tail)) = rest.split_first() {
-        let (from, between) = match tail {
-            [from, ..] if first.text == "between" => (from, true),
-            _ => (first, false),
-        };
-        let [_, further @ ..] = (if between { tail } else { rest }) else {
-            break;
-        };
-        let hours = match further {
-            [to, end, after @ ..] if joins(from, to, end, between) && !counts(after) => {
-                // "2" may be the end of an item's name.
-                let from = hour(from).or_else(|| hour_of(from.text.parse().ok()?));
-                from.zip(hour(end)).map(|(from, until)| {
-                    let late = end.text.contains("pm") || end.text.contains("p.m");
-                    let is_late = late && !from.2 && from.0 < 12 && from.0 + 12 < until.0;
-                    let from = if is_late {
-                        (from.0 + 12, from.1, true)
-                    } else {
-                        from
-                    };
-                    (Kind::Hours(from, until), after)
-                })
-            }
-            _ => None,
-        };
-        let Some((kind, after)) = hours else {
-            let mut first = first.clone();
-            if between && matches!(from.kind, Kind::Days(DayReference::Span(..), _)) {
-                first.kind = Kind::Relation(Relation::From);
-            }
-            joined.push(first);
-            rest = tail;
-            continue;
-        };
-        let taken = rest.get(..rest.len() - after.len()).unwrap_or_default();
-        let text = |of: fn(&Token) -> &str| taken.iter().map(of).collect::<Vec<_>>().join(" ");
-        joined.push(Token {
-            kind,
-            text: text(|token| &token.text),
-            raw: text(|token| &token.raw),
-        });
-        rest = after;
-    }
-    joined
-}
-
-/// Returns true if a word between two times joins them to one.
-fn joins(from: &Token, word: &Token, to: &Token, between: bool) -> bool {
-    if between {
-        return word.kind == Kind::Relation(Relation::With);
-    }
-    let is_clock = |token: &Token| matches!(token.kind, Kind::Clock(..));
-    (word.text == "-" || word.text == "~") && (is_clock(from) || is_clock(to))
-}
-
-/// Returns true if tokens begin with what a number counts: "between 2 and 3 hours".
-fn counts(tokens: &[Token]) -> bool {
-    let next = tokens.first();
-    next.is_some_and(|next| matches!(next.kind, Kind::Noun(_)))
 }
 
 /// Reads `sections 3-4`, `section 3`, `第3节`, `第三到四节`, `第二大节`.

@@ -64,7 +64,7 @@ fn second<'t>(shown: &'t str, facts: &Facts<'_>) -> Option<&'t str> {
     let has_day = |words: &str| !fugato::words::day_mentions(&normalize(words)).is_empty();
     let has_time = |words: &str| {
         let mut tokens = super::lex::tokens(words, facts).into_iter();
-        tokens.any(|token| matches!(token.kind, Kind::Clock(..) | Kind::Part(_)))
+        tokens.any(|token| token.kind.is_time() && !matches!(token.kind, Kind::Days(..)))
     };
     let begins_day = |words: &str| {
         let words = normalize(words);
@@ -370,16 +370,11 @@ fn forget(
 fn tells_which(lower: &str, facts: &Facts<'_>) -> bool {
     use super::lex::Kind;
     let tells = |kind: &Kind| {
-        matches!(
+        let names = matches!(
             kind,
-            Kind::Unknown
-                | Kind::Name(_)
-                | Kind::Quoted(_)
-                | Kind::Number(_)
-                | Kind::Days(..)
-                | Kind::Part(_)
-                | Kind::Clock(..)
-        )
+            Kind::Unknown | Kind::Name(_) | Kind::Quoted(_) | Kind::Number(_)
+        );
+        names || kind.is_time()
     };
     let mut tokens = super::lex::tokens(lower, facts).into_iter();
     tokens.any(|token| tells(&token.kind))
@@ -573,9 +568,17 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
             "我只能提醒一次，不能反复提醒，因此没有记下。请说一个日期和时间。"
         )));
     }
-    let clocks = super::lex::tokens(&said, facts).into_iter();
-    let clocks = clocks.filter(|token| matches!(token.kind, super::lex::Kind::Clock(..)));
-    if clocks.count() > 1 {
+    // "The meeting 14:00-15:00 at 13:00" has one time at which it is due.
+    let times = super::lex::tokens(&said, facts).into_iter();
+    let (clocks, others): (Vec<_>, Vec<_>) = times
+        .filter(|it| {
+            matches!(
+                it.kind,
+                super::lex::Kind::Clock(..) | super::lex::Kind::Hours(..)
+            )
+        })
+        .partition(|it| matches!(it.kind, super::lex::Kind::Clock(..)));
+    if clocks.len() > 1 || clocks.is_empty() && !others.is_empty() {
         return Some(Understanding::Refusal(say!(
             "A reminder has one time, and there are several here, so nothing was kept. Say one reminder after the other.",
             "一个提醒只有一个时间，这里有好几个，因此没有记下。请一个一个地说。"

@@ -17,6 +17,7 @@ use super::{
     lex::{self, Kind, Relation, TermWord, Verb},
     names::Ref,
     plan, understand,
+    wish::names_other_place,
     words::Words,
 };
 use crate::{
@@ -79,6 +80,9 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     if asks && !is_polite(text) {
         return None;
     }
+    if names_other_place(text, facts) {
+        return None;
+    }
     let said = wishes(&tokens, facts)?;
     if said.wishes.iter().all(|wish| *wish == TermsWish::Aside) {
         return None;
@@ -138,9 +142,6 @@ fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
     while at < clauses.len() {
         let run = (at + 1..=clauses.len()).rev().find_map(|end| {
             let run = clauses.get(at..end)?;
-            if sentence::has_another_place(run) {
-                return None;
-            }
             let sentence = Sentence::of(&run.concat(), facts);
             Some((end, sentence.wish(&topic)?, sentence))
         });

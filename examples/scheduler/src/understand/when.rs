@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use fugato::words::DayReference;
 use jiff::civil::Time;
 
-use super::{Facts, lex::Part};
+use super::{
+    Facts,
+    lex::{ClockWords, Part},
+};
 use crate::{schedule::Slot, scope::NamedDays};
 
 /// Days and times of a day. What is not named is not limited.
@@ -156,6 +159,20 @@ pub(super) fn time(
         (true, _) => Some(early),
         _ => Some(if hour < 7 { late } else { early }),
     }
+}
+
+/// Returns the times between two hours; the end is the next such time after the beginning.
+pub(super) fn hours(
+    (hour, minute, sure): ClockWords,
+    to: ClockWords,
+    near: Option<Part>,
+    facts: &Facts<'_>,
+) -> Option<(Time, Time)> {
+    let begin = time(hour, minute, sure, near, facts)?;
+    let mut ends = [to.0, to.0 + 12]
+        .into_iter()
+        .filter_map(|hour| Time::new(hour, to.1, 0, 0).ok());
+    Some((begin, ends.find(|end| *end > begin)?))
 }
 
 /// Returns the section that begins at a time, or the one in which it lies.

@@ -12,7 +12,7 @@ use joined::{split, with_other_places, with_parts_of_days};
 
 use super::{
     Facts, Understanding, answer, free_times,
-    lex::{Kind, Noun, Part, Query, Token, Verb, tokens},
+    lex::{ClockWords, Kind, Noun, Part, Query, Token, Verb, tokens},
     names::{Ref, items_of},
     plan::{self, Limits},
     when::When,
@@ -225,6 +225,13 @@ impl Clause {
             .filter(|(_, role)| matches!(role, Role::At | Role::Only))
             .map(|(name, _)| name)
     }
+}
+
+/// Returns true if a text says where something does not go, and where it goes.
+pub(super) fn names_other_place(text: &str, facts: &Facts<'_>) -> bool {
+    let clauses = clauses(&tokens(text, facts), facts);
+    let count = clauses.len();
+    with_other_places(clauses).len() < count
 }
 
 /// Reads a text.
@@ -492,7 +499,7 @@ fn small_talk(clauses: &[Clause], facts: &Facts<'_>) -> Option<Understanding> {
 
 /// Returns the first time of day among tokens: the hour, the minute, and true if it is certain which
 /// half of the day it is.
-pub(super) fn clock_of(tokens: &[Token]) -> Option<(i8, i8, bool)> {
+pub(super) fn clock_of(tokens: &[Token]) -> Option<ClockWords> {
     let mut last_is_at = false;
     for token in tokens {
         match &token.kind {

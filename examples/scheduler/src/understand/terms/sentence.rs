@@ -8,16 +8,13 @@ use crate::{
     schedule::Slot,
     understand::{
         Facts,
-        lex::{Part, TERMS, TermWord},
+        lex::{ClockWords, Part, TERMS, TermWord, clock},
         names::{Ref, Thing, names},
         when,
     },
 };
 
 pub(super) type TermToken = Token<TermWord, Thing>;
-
-/// A time of day as it is said: the hour, the minute, and true if the half of the day is certain.
-pub(super) type Clock = (i8, i8, bool);
 
 /// The parts of a clause.
 #[derive(Debug, Clone)]
@@ -27,9 +24,9 @@ pub(super) struct Sentence<'f> {
     pub(super) words: Vec<TermWord>,
     pub(super) names: Vec<Ref>,
     pub(super) days: Vec<(DayReference, bool, String)>,
-    pub(super) clocks: Vec<Clock>,
+    pub(super) clocks: Vec<ClockWords>,
     /// Times from one clock time to another.
-    pub(super) ranges: Vec<(Clock, Clock)>,
+    pub(super) ranges: Vec<(ClockWords, ClockWords)>,
     pub(super) numbers: Vec<i64>,
     /// Lengths in minutes.
     pub(super) lengths: Vec<u16>,
@@ -88,25 +85,6 @@ pub(super) fn clauses(tokens: &[TermToken]) -> Vec<Vec<TermToken>> {
     clauses
 }
 
-/// Returns true if a clause says where something goes, behind one that says where it does not:
-/// 别放在周一，放周二.
-pub(super) fn has_another_place(clauses: &[Vec<TermToken>]) -> bool {
-    let says = |clause: &[TermToken], word: TermWord| {
-        clause
-            .iter()
-            .any(|token| token.kind == TokenKind::Word(word))
-    };
-    let denies =
-        |clause: &[TermToken]| says(clause, TermWord::Not) || says(clause, TermWord::Never);
-    let puts = |clause: &[TermToken]| says(clause, TermWord::Put);
-    let denied = clauses
-        .iter()
-        .position(|clause| denies(clause) && puts(clause));
-    let behind = denied.and_then(|at| clauses.get(at + 1..));
-    let mut behind = behind.into_iter().flatten();
-    behind.any(|clause| puts(clause) && !denies(clause))
-}
-
 /// Returns the text of a clause as it was typed.
 pub(super) fn raw(clause: &[TermToken]) -> String {
     let mut text = String::new();
@@ -155,10 +133,6 @@ impl<'f> Sentence<'f> {
         before: Option<&TermToken>,
         beside: &mut bool,
     ) -> usize {
-        if let Some((range, taken)) = range(rest) {
-            self.ranges.push(range);
-            return taken;
-        }
         if let Some((minutes, taken)) = length(rest) {
             self.lengths.push(minutes);
             return taken;
@@ -199,9 +173,8 @@ impl<'f> Sentence<'f> {
             TokenKind::Days(days, again) => {
                 self.days.push((days.clone(), *again, token.text.clone()));
             }
-            TokenKind::Clock(time) => {
-                self.clocks.push((time.hour, time.minute, time.is_certain));
-            }
+            TokenKind::Clock(time) => self.clocks.push(clock(*time)),
+            TokenKind::Hours(from, to) => self.ranges.push((clock(*from), clock(*to))),
             TokenKind::Number(number) => {
                 let at = before.is_some_and(|before| TIME_LEADS.contains(&before.text.as_str()));
                 match i8::try_from(*number)
@@ -299,17 +272,13 @@ impl<'f> Sentence<'f> {
         })
     }
 
-    pub(super) fn clock(&self, (hour, minute, certain): Clock) -> Option<Time> {
+    pub(super) fn clock(&self, (hour, minute, certain): ClockWords) -> Option<Time> {
         when::time(hour, minute, certain, self.part(), self.facts)
     }
 
-    /// Returns the times of a range; the end is the next such time after its beginning.
-    pub(super) fn range(&self, (from, to): (Clock, Clock)) -> Option<(Time, Time)> {
-        let begin = self.clock(from)?;
-        let end = Time::new(to.0, to.1, 0, 0).ok()?;
-        let late = || Time::new(to.0 + 12, to.1, 0, 0).ok();
-        let end = if end > begin { end } else { late()? };
-        (end > begin).then_some((begin, end))
+    /// Returns the times of a range.
+    pub(super) fn range(&self, (from, to): (ClockWords, ClockWords)) -> Option<(Time, Time)> {
+        when::hours(from, to, self.part(), self.facts)
     }
 
     /// Returns the beginning and the end of a part of the day, by the sections.
@@ -336,56 +305,6 @@ impl<'f> Sentence<'f> {
 const TIME_LEADS: [&str; 8] = [
     "at", "by", "after", "before", "till", "until", "past", "from",
 ];
-
-/// Reads a time of day, and returns it with the number of tokens.
-fn time(tokens: &[TermToken]) -> Option<Clock> {
-    match &tokens.first()?.kind {
-        TokenKind::Clock(time) => Some((time.hour, time.minute, time.is_certain)),
-        TokenKind::Number(number) => {
-            let hour = i8::try_from(*number)
-                .ok()
-                .filter(|hour| (1..=24).contains(hour))?;
-            Some((hour, 0, false))
-        }
-        _ => None,
-    }
-}
-
-/// Reads a range of time such as `from 12 to 1`, `9-12`, `十二点到一点半`; returns it and the number
-/// of tokens.
-fn range(tokens: &[TermToken]) -> Option<((Clock, Clock), usize)> {
-    const LEADS: [&str; 4] = ["from", "between", "从", "在"];
-    const JOINS: [&str; 8] = ["to", "till", "until", "and", "-", "到", "至", "~"];
-    let led = tokens
-        .first()
-        .is_some_and(|token| LEADS.contains(&token.text.as_str()));
-    let rest = tokens.get(usize::from(led)..)?;
-    let begin = time(rest)?;
-    let join = rest.get(1)?;
-    // "Four and" counts, unless a word says that times are meant.
-    if !JOINS.contains(&join.text.as_str()) || join.text == "and" && !led {
-        return None;
-    }
-    // A part of the day may stand before the second time, too.
-    let mut after = rest.get(2..)?;
-    let mut taken = usize::from(led) + 3;
-    if matches!(
-        after.first()?.kind,
-        TokenKind::Word(TermWord::Afternoon | TermWord::Evening)
-    ) {
-        (after, taken) = (after.get(1..)?, taken + 1);
-    }
-    let end = time(after)?;
-    let unit = after.get(1).is_some_and(|next| {
-        matches!(
-            next.kind,
-            TokenKind::Word(
-                TermWord::Hour | TermWord::Minute | TermWord::Section | TermWord::Parts
-            )
-        )
-    });
-    (!unit).then_some(((begin, end), taken))
-}
 
 /// Writes the number words of a text before units in digits.
 pub(in super::super) fn in_digits(text: &str) -> String {

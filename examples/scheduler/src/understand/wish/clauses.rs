@@ -189,9 +189,7 @@ fn is_second_wish(current: &[Token], rest: &[Token]) -> bool {
         tokens
             .iter()
             .any(|token| token.kind == Kind::Relation(Relation::To))
-            && tokens
-                .iter()
-                .any(|token| matches!(token.kind, Kind::Days(..) | Kind::Clock(..) | Kind::Part(_)))
+            && tokens.iter().any(|token| token.kind.is_time())
     };
     name(current) && to(current) && name(rest) && to(rest)
 }
@@ -365,12 +363,7 @@ fn permitted(tokens: &[Token]) -> (&[Token], bool) {
         .rposition(|token| !matches!(token.kind, Kind::Stop(_) | Kind::Pause))
         .unwrap_or(0);
     let (said, rest) = tokens.split_at(end);
-    let is_time = |token: &Token| {
-        matches!(
-            token.kind,
-            Kind::Days(..) | Kind::Part(_) | Kind::Clock(..) | Kind::Hours(..) | Kind::Sections(..)
-        )
-    };
+    let is_time = |token: &Token| token.kind.is_time();
     let leads = |token: &Token| {
         matches!(
             token.kind,
@@ -392,12 +385,6 @@ fn permitted(tokens: &[Token]) -> (&[Token], bool) {
 
 /// Returns the text of a new item: all that is no class, no time, and no manners around it.
 fn content(tokens: &[Token]) -> String {
-    let is_time = |token: &Token| {
-        matches!(
-            token.kind,
-            Kind::Days(..) | Kind::Part(_) | Kind::Clock(..) | Kind::Sections(..)
-        )
-    };
     let is_class =
         |token: &Token| matches!(&token.kind, Kind::Name(name) if !name.classes.is_empty());
     let leads = |token: &Token| {
@@ -420,7 +407,7 @@ fn content(tokens: &[Token]) -> String {
     for token in tokens {
         let hour = matches!(token.kind, Kind::Number(_))
             && kept.last().is_some_and(|last| last.text == "at");
-        if is_time(token) || is_class(token) || hour {
+        if token.kind.is_time() || is_class(token) || hour {
             while kept
                 .last()
                 .is_some_and(|last| leads(last) || last.text == "the" || last.text == "my")

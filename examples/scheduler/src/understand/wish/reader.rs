@@ -8,7 +8,7 @@ use super::super::when;
 use super::{
     super::{
         Facts,
-        lex::{Kind, Noun, Part, Relation, Token, Verb, hour},
+        lex::{ClockWords, Kind, Noun, Part, Relation, Token, Verb},
         names::Ref,
         plan,
         when::When,
@@ -23,7 +23,7 @@ pub(super) struct OpenWhen {
     references: Vec<DayReference>,
     again: bool,
     parts: Vec<Part>,
-    clocks: Vec<(i8, i8, bool)>,
+    clocks: Vec<ClockWords>,
     sections: BTreeSet<u8>,
     from_section: Option<u8>,
     /// The sections between two times of day.
@@ -101,10 +101,6 @@ impl Reader<'_, '_> {
                 self.hours(*from, *to);
                 return 1;
             }
-            Kind::Clock(hour, minute, sure) if let Some(end) = self.until(rest) => {
-                self.hours((*hour, *minute, *sure), end);
-                return 3;
-            }
             Kind::Clock(hour, minute, sure) => {
                 self.clock(*hour, *minute, *sure);
                 return 1;
@@ -115,15 +111,6 @@ impl Reader<'_, '_> {
                 open.from_section = Some(*first);
                 return 1;
             }
-            Kind::Number(_)
-                if before
-                    .last()
-                    .is_some_and(|last| last.kind == Kind::Relation(Relation::From))
-                    && let (Some(from), Some(end)) = (hour(token), self.until(rest)) =>
-            {
-                self.hours(from, end);
-                return 3;
-            }
             Kind::Number(number) => return self.number(*number, token, next, before),
             _ => {}
         }
@@ -131,14 +118,6 @@ impl Reader<'_, '_> {
             token.kind,
             Kind::Relation(Relation::On | Relation::Of | Relation::With | Relation::Or)
         );
-        // "On Tuesday from 3 to 4" is one time.
-        let spans = token.kind == Kind::Relation(Relation::From)
-            && rest.split_first().is_some_and(|(from, rest)| {
-                self.open.is_some() && hour(from).is_some() && self.until(rest).is_some()
-            });
-        if spans {
-            return 1;
-        }
         if !continues {
             self.after_when(token);
         }
@@ -157,37 +136,12 @@ impl Reader<'_, '_> {
         1
     }
 
-    /// Returns the time of day up to which one goes on: the four of 三点到四点. What moves from one
-    /// time to another names two.
-    fn until(&self, rest: &[Token]) -> Option<(i8, i8, bool)> {
-        let [to, end, further @ ..] = rest else {
-            return None;
-        };
-        let moves = self
-            .clause
-            .verbs
-            .iter()
-            .any(|(verb, _)| *verb == Verb::Move);
-        let spans = to.kind == Kind::Relation(Relation::To)
-            && !moves
-            && (self.clause.is_away
-                || self.clause.has(Verb::Free)
-                || self.role != Some(Role::From));
-        // "From 3 to 4 sections" is an amount.
-        let counts = matches!(end.kind, Kind::Number(_))
-            && further
-                .first()
-                .is_some_and(|next| matches!(next.kind, Kind::Noun(_)));
-        hour(end).filter(|_| spans && !counts)
-    }
-
     /// Takes the sections between two times of day.
-    fn hours(&mut self, from: (i8, i8, bool), to: (i8, i8, bool)) {
+    fn hours(&mut self, from: ClockWords, to: ClockWords) {
         let facts = self.facts;
         let open = self.opened();
         let near = open.parts.first().copied();
-        let time = |(hour, minute, sure)| when::time(hour, minute, sure, near, facts);
-        let (Some(from), Some(to)) = (time(from), time(to)) else {
+        let Some((from, to)) = when::hours(from, to, near, facts) else {
             return;
         };
         let within = |section: &u8| {
