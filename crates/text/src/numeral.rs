@@ -99,6 +99,13 @@ pub(crate) fn figured(text: &str) -> (String, Vec<usize>) {
     (out, english_ones)
 }
 
+/// Returns true for an English word that is a number.
+pub(crate) fn is_numeral(word: &str) -> bool {
+    known(&WORDS, word)
+        .or_else(|| known(&SCALES, word))
+        .is_some()
+}
+
 fn known(table: &[(&str, i64)], word: &str) -> Option<i64> {
     let mut table = table.iter();
     let found = table.find(|(known, _)| word.eq_ignore_ascii_case(known));

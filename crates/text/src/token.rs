@@ -8,6 +8,7 @@ use crate::{
     name_index::NameIndex,
     normal::normalize,
     number::number,
+    numeral::is_numeral,
     spelling::respell,
     time::{ClockTime, clock_time, hours},
     word::is_inside,
@@ -190,7 +191,7 @@ impl<'a, M: Clone, T: Clone> Tokenizer<'a, M, T> {
         respell(text, &known, |word| {
             let single = word.strip_suffix('s');
             let is_day = single.is_some_and(|word| weekday_names().any(|day| day == word));
-            is_day || self.names.has_stem(word)
+            is_day || is_numeral(word) || self.names.has_stem(word)
         })
     }
 
@@ -351,6 +352,7 @@ mod tests {
                 (Stop(true), "?".into()),
             ]
         );
+        assert_eq!(kinds("three"), [(Unknown, "three".into())]);
         assert_eq!(
             kinds("my plan page 3 “A b” 7"),
             [

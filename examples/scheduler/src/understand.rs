@@ -207,6 +207,11 @@ pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
             return note.unwrap_or_else(|| wish::not_understood(words, facts));
         }
     };
-    let read = notes::read(&said, facts).or_else(|| terms::read(&said, facts));
-    read.unwrap_or_else(|| wish::read(&lex::with_questions(lex::counted(&said, facts)), facts))
+    let said = wish::after_small_talk(&said);
+    if let Some(read) = notes::read(said, facts) {
+        return read;
+    }
+    let said = wish::before_small_talk(said);
+    let read = terms::read(said, facts);
+    read.unwrap_or_else(|| wish::read(&lex::with_questions(lex::counted(said, facts)), facts))
 }

@@ -3,9 +3,11 @@ mod lists;
 
 use std::collections::BTreeSet;
 
+use fugato::words::has_any_word;
+
 use super::{
     Facts, Understanding,
-    lex::{Noun, Query, Verb},
+    lex::{Noun, PERMITS, Query, Verb},
     plan::{is_ahead, spanned},
     when::When,
     wish::{Clause, Role, expand, not_understood},
@@ -41,7 +43,8 @@ pub(super) fn help(facts: &Facts<'_>) -> String {
 
 /// Answers a question.
 pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
-    if let Some(part) = clause.unknown.first() {
+    let permits = |word: &String| PERMITS.contains(word);
+    if let Some(part) = clause.unknown.iter().find(|word| !permits(word)) {
         return not_understood(part, facts);
     }
     let desk = AnswerContext {
@@ -79,9 +82,7 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
     } else if !named.is_empty() && has(Query::Count) {
         desk.count(Some(&named))
     } else if !named.is_empty() {
-        let asks_if_done = |(verb, _): &(Verb, bool)| matches!(verb, Verb::Done | Verb::Undone);
-        let asks_if_done = clause.verbs.iter().any(asks_if_done);
-        desk.facts_of(&named, asks_if_done)
+        desk.about(&named, clause, within)
     } else if clause.nouns.contains(&Noun::Pending)
         || (clause
             .verbs
@@ -336,6 +337,17 @@ impl AnswerContext<'_> {
             format!("Not all of it: after {day} or without a place are {late}."),
             format!("不能全部：{day}之后或还没有位置的有 {late}。"),
         )
+    }
+
+    /// Returns where these tasks lie. "Is Friday fine for the report?" asks what is free there, too.
+    fn about(&self, named: &BTreeSet<u32>, clause: &Clause, within: Option<&When>) -> String {
+        let asks_if_done = |(verb, _): &(Verb, bool)| matches!(verb, Verb::Done | Verb::Undone);
+        let told = self.facts_of(named, clause.verbs.iter().any(asks_if_done));
+        let asks_if_fine = clause.queries.is_empty() && has_any_word(&clause.text, &PERMITS);
+        match within.filter(|_| asks_if_fine) {
+            Some(when) => format!("{told}\n{}", self.free(Some(when))),
+            None => told,
+        }
     }
 
     fn facts_of(&self, named: &BTreeSet<u32>, asks_if_done: bool) -> String {

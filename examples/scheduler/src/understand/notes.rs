@@ -215,7 +215,7 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     };
     let mut tokens = super::lex::tokens(lower, facts).into_iter();
     let frees = says(lower, &NOTES.about_free) && asks(lower) && !says(lower, &NOTES.removes);
-    if frees && facts.knows_notes {
+    if frees {
         let free = super::free_times::listed(facts.free_times, facts);
         return Some(Understanding::Answer(if free.is_empty() {
             say!("No time is to be kept free.", "没有要空着的时间。")

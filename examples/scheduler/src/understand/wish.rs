@@ -7,7 +7,7 @@ mod reader;
 use std::collections::BTreeSet;
 
 use clauses::{clauses, sentences, wish_beside_question};
-use fugato::words::has_any_word;
+use fugato::words::{courtesy, has_any_word};
 use joined::{split, with_other_places, with_parts_of_days};
 
 use super::{
@@ -144,14 +144,19 @@ impl Clause {
     /// Returns true if a clause says no more than that some time is not meant: "not tomorrow". "Nothing
     /// tomorrow" says what shall not be there.
     pub(super) fn only_denies_times(&self) -> bool {
-        let names_all = has_any_word(&self.text, &["nothing", "none", "什么", "啥"]);
         let denies = |(_, role): &(When, Role)| *role == Role::Not;
         let denies = self.is_negated || self.whens.iter().any(denies);
         let named = [Noun::All, Noun::Off]
             .iter()
             .any(|it| self.nouns.contains(it));
-        let plain = self.verbs.is_empty() && self.names.is_empty() && !named && !names_all;
+        let plain =
+            self.verbs.is_empty() && self.names.is_empty() && !named && !self.names_nothing();
         plain && denies && !self.whens.is_empty()
+    }
+
+    /// Returns true if a clause denies everything: "nothing tomorrow".
+    fn names_nothing(&self) -> bool {
+        has_any_word(&self.text, &["nothing", "none", "什么", "啥"])
     }
 
     /// Returns true if a clause says that a time need not be free: 周二不用空, "I don't need Tuesday off".
@@ -320,6 +325,7 @@ fn merged(clauses: &[Clause]) -> Clause {
         all.unknown.extend(clause.unknown.iter().cloned());
         all.quoted.extend(clause.quoted.iter().cloned());
         all.is_question |= clause.is_question;
+        all.text = format!("{} {}", all.text, clause.text);
         let you = ["did you", "have you", "you've", "你"];
         all.asks_you |= you.iter().any(|word| clause.text.contains(word));
         all.is_negated |= clause.is_negated;
@@ -463,6 +469,30 @@ pub(super) fn not_understood(part: &str, facts: &Facts<'_>) -> Understanding {
             format!("没有看懂“{part}”，因此没有改动任何内容。{help}"),
         )
     })
+}
+
+const ENDS: [char; 7] = ['.', '!', '?', '。', '！', '？', '\n'];
+
+/// Returns a text without the sentences of courtesy with which it begins: "How are you? Move it".
+pub(super) fn after_small_talk(text: &str) -> &str {
+    let Some((sentence, rest)) = text.split_once(ENDS) else {
+        return text;
+    };
+    if courtesy(sentence).is_none() || rest.trim().is_empty() {
+        return text;
+    }
+    after_small_talk(rest.trim_start())
+}
+
+/// Returns a text without the sentences of courtesy with which it ends.
+pub(super) fn before_small_talk(text: &str) -> &str {
+    let said = text.trim_end_matches(|c: char| ENDS.contains(&c) || c.is_whitespace());
+    let last = said.split_inclusive(ENDS).next_back().unwrap_or_default();
+    let rest = said.strip_suffix(last).unwrap_or_default();
+    if rest.is_empty() || courtesy(last).is_none() {
+        return text;
+    }
+    before_small_talk(rest)
 }
 
 fn small_talk(clauses: &[Clause], facts: &Facts<'_>) -> Option<Understanding> {

@@ -155,6 +155,8 @@ impl Planner<'_> {
                 format!("没有在 {time} 开始的节次，按最接近的来。"),
             ));
         }
+        let bounds = [&self.limits.before, &self.limits.by, &self.limits.after];
+        let bounded = bounds.iter().any(|bounds| !bounds.is_empty());
         // Later ones first, if they go to a later time, so that the order of a class can be kept.
         let mut failed: Option<String> = None;
         for attempt in [false, true] {
@@ -175,11 +177,14 @@ impl Planner<'_> {
                     (None, _) => None,
                 };
                 // What lies there already stays.
-                if task
-                    .slots
-                    .iter()
-                    .any(|slot| to.is_named() && to.holds(slot) && self.admits(slot))
-                {
+                let lies = |slot: &Slot| to.holds(slot) && self.admits(slot);
+                let mut slots = task.slots.iter();
+                let is_there = if to.is_named() {
+                    slots.any(lies)
+                } else {
+                    bounded && task.is_placed() && slots.all(lies)
+                };
+                if is_there {
                     if items.len() == 1 {
                         return Err(Understanding::Answer(format!(
                             "{}.",

@@ -1,39 +1,103 @@
 //! Clauses that belong together: what completes a wish, what limits it, and what says it again.
 use super::{
-    super::lex::{Noun, Verb},
+    super::{
+        lex::{Noun, Verb},
+        when::When,
+    },
     Clause, Role,
 };
 
-/// Lets "do not put it on Monday, put it on Tuesday" be one wish, which goes to one time and not to
-/// another.
+/// Lets "do not put it on Monday, put it on Tuesday" and "on Tuesday, not on Monday" be one wish, which
+/// goes to one time and not to another.
 pub(super) fn with_other_places(clauses: Vec<Clause>) -> Vec<Clause> {
-    let puts = |(verb, _): &(Verb, bool)| matches!(verb, Verb::Place | Verb::Move | Verb::Study);
     let mut said: Vec<Clause> = vec![];
-    for mut clause in clauses {
-        let says_where = clause.names.is_empty()
-            && !clause.whens.is_empty()
-            && !clause.verbs.is_empty()
-            && clause.verbs.iter().all(|it| puts(it) && !it.1);
-        let denies_where = |it: &mut Clause| {
-            let denied = !it.verbs.is_empty() && it.verbs.iter().all(|it| puts(it) && it.1);
-            denied && it.objects().next().is_some() && !it.whens.is_empty()
+    for clause in clauses {
+        let joins = |before: &Clause| {
+            let first = before.denies_where() && clause.says_where();
+            let last = before.says_where() && clause.denies_where() && clause.begins_with_denial();
+            // "Not on Friday, Saturday" may deny both.
+            first && (!clause.verbs.is_empty() || clause.is_set_against()) || last
         };
-        if let Some(mut other) = said.pop_if(|it| says_where && denies_where(it)) {
-            clause.nouns.remove(&Noun::It);
-            clause.verbs = vec![(Verb::Move, false)];
-            for (_, role) in &mut clause.whens {
-                *role = if *role == Role::At { Role::To } else { *role };
-            }
-            for (when, role) in &mut other.whens {
-                // "Not this Friday, next Friday".
-                when.every = None;
-                *role = Role::Not;
-            }
-            complete(&mut clause, other);
+        let is_of_one = |before: &Clause| before.names.is_empty() != clause.names.is_empty();
+        let Some(before) = said.pop_if(|it| is_of_one(it) && joins(it)) else {
+            said.push(clause);
+            continue;
+        };
+        let (mut other, mut there) = if before.says_where() {
+            (clause, before)
+        } else {
+            (before, clause)
+        };
+        there.nouns.remove(&Noun::It);
+        there.verbs = vec![(Verb::Move, false)];
+        (there.is_limit, other.is_limit) = (false, false);
+        for (_, role) in &mut there.whens {
+            *role = if *role == Role::At { Role::To } else { *role };
         }
-        said.push(clause);
+        for (_, role) in &mut there.names {
+            *role = Role::At;
+        }
+        for (when, role) in &mut other.whens {
+            // "Not this Friday, next Friday".
+            when.every = None;
+            *role = Role::Not;
+        }
+        for (_, role) in &mut other.names {
+            *role = Role::At;
+        }
+        complete(&mut there, other);
+        said.push(there);
     }
     said
+}
+
+impl Clause {
+    /// Returns true if a clause wants nothing but that something lies somewhere, or not there.
+    fn only_puts(&self) -> bool {
+        let puts =
+            |(verb, _): &(Verb, bool)| matches!(verb, Verb::Place | Verb::Move | Verb::Study);
+        let all = [Noun::All, Noun::Off, Noun::Pending];
+        let is_of_one = self.names.len() < 2 && !all.iter().any(|noun| self.nouns.contains(noun));
+        is_of_one && !self.is_reason && !self.whens.is_empty() && self.verbs.iter().all(puts)
+    }
+
+    fn says_where(&self) -> bool {
+        let goes =
+            |(_, role): &(When, Role)| !matches!(role, Role::Not | Role::Except | Role::Only);
+        let plain = !self.is_negated && self.verbs.iter().all(|(_, not)| !not);
+        self.only_puts() && plain && self.whens.iter().all(goes)
+    }
+
+    fn denies_where(&self) -> bool {
+        let denies = |(_, role): &(When, Role)| *role == Role::Not;
+        let denied = !self.verbs.is_empty() && self.verbs.iter().all(|(_, not)| *not);
+        // "Don't put anything on Friday" is a wish of its own.
+        let is_of_one = !self.names.is_empty()
+            || self.verbs.is_empty()
+            || self.nouns.contains(&Noun::It)
+            || self.text.trim_start().starts_with('不');
+        let plain = is_of_one && self.queries.is_empty() && !self.names_nothing();
+        self.only_puts() && plain && (denied || self.whens.iter().all(denies))
+    }
+
+    /// Returns true if what is denied follows: 不放周日, and not 周日不排, which is about the day.
+    fn begins_with_denial(&self) -> bool {
+        let text = self.text.trim_start();
+        let is_limit = self.is_limit && self.verbs.is_empty();
+        is_limit
+            || ["not ", "don't ", "never ", "不", "别", "没"]
+                .iter()
+                .any(|it| text.starts_with(it))
+    }
+
+    /// Returns true if a clause sets something against what is denied: "but on Tuesday", 是周一.
+    fn is_set_against(&self) -> bool {
+        let text = self.text.trim_start();
+        self.is_limit
+            || ["it's ", "it is ", "是", "在"]
+                .iter()
+                .any(|it| text.starts_with(it))
+    }
 }
 
 /// Lets what leaves times out of a day that is to be free be a part of that wish.

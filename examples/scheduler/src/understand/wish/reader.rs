@@ -236,6 +236,11 @@ impl Reader<'_, '_> {
     }
 
     fn verb(&mut self, verb: Verb, token: &Token) {
+        // 照片不在周五: it is an item that is not there, and nobody who is away.
+        if verb == Verb::Busy && token.text == "不在" && self.clause.objects().next().is_some() {
+            self.not = true;
+            return;
+        }
         let denied = std::mem::take(&mut self.denies_verb) | std::mem::take(&mut self.not);
         let not = denied || std::mem::take(&mut self.except);
         // "To free Friday", "to move": the word before a verb is no direction.
