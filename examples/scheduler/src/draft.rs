@@ -5,7 +5,7 @@ use crate::{
     agent::AgentState,
     calendar::{Lang, Sections, WeekTable, language},
     schedule::{
-        Difference, Location, PlaceChange, ScheduleState, Strategy, TaskClass, differences,
+        Difference, Location, Marks, PlaceChange, ScheduleState, Strategy, TaskClass, differences,
     },
     understand::{Facts, Understanding, understand},
 };
@@ -155,14 +155,12 @@ fn line(change: &Difference) -> String {
                 "  {to}  {name}（原为{from}）"
             )
         }
-        PlaceChange::Mark { to, after, .. } => {
+        PlaceChange::Mark {
+            to, before, after, ..
+        } => {
             let at = to.as_ref().map(location).unwrap_or_default();
-            let done = if after.done {
-                say!("done", "已完成")
-            } else {
-                say!("not done", "未完成")
-            };
-            format!("  {at}  {name} ({done})")
+            let marked = marked(before, after);
+            say!("  {at}  {name} ({marked})", "  {at}  {name}（{marked}）")
         }
         PlaceChange::Unplace { from } => {
             let from = location(from);
@@ -172,6 +170,23 @@ fn line(change: &Difference) -> String {
             )
         }
     }
+}
+
+/// Returns how marks changed, in the words of a person.
+pub(crate) fn marked(before: &Marks, after: &Marks) -> String {
+    let done = (before.done != after.done).then(|| {
+        if after.done {
+            say!("done", "已完成")
+        } else {
+            say!("not done", "未完成")
+        }
+    });
+    let deadline = (before.deadline != after.deadline).then(|| match &after.deadline {
+        Some(date) => say!("on {date} at the latest", "最晚 {date}"),
+        None => say!("without a deadline", "去掉截止日期"),
+    });
+    let marks: Vec<_> = done.into_iter().chain(deadline).collect();
+    marks.join(&say!(", ", "，"))
 }
 
 /// Returns a place in the words of a person: the day with its date, and the sections.

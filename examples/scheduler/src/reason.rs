@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use crate::{
     agent::{AgentState, Update},
     calendar::{Lang, Sections},
-    draft::{day, location, weekday},
+    draft::{day, location, marked, weekday},
     rules,
     schedule::{
-        BrokenRule, Change, ClosedTime, FixedTime, ScheduleState, Slot, WriteRefusal, differences,
+        BrokenRule, Change, ClosedTime, FixedTime, PlaceChange, ScheduleState, Slot, WriteRefusal,
+        differences,
         rough_build::{ItemsLeft, NoRoom, PlacementMismatch, RoughBuildError},
     },
     store::{Conflict, StaleFact},
@@ -73,7 +74,7 @@ pub(crate) fn told(agent: &AgentState, tool: &str, result: &ToolResult<Update>) 
     changed(schedule, &changes)
 }
 
-/// Returns the effect of changes in one line: each item with its new place and its old one.
+/// Returns the effect of changes in one line: each item with its marks, its new place and its old one.
 fn changed(schedule: &ScheduleState, changes: &[Change]) -> Option<String> {
     let mut after = schedule.clone();
     for change in changes {
@@ -84,10 +85,17 @@ fn changed(schedule: &ScheduleState, changes: &[Change]) -> Option<String> {
         let name = &change.name;
         let place = |at: Option<&_>| at.map_or_else(|| say!("no place", "未安排"), location);
         let (from, to) = (change.step.from(), change.step.to());
-        match from {
-            None => format!("{name}: {}", place(to)),
-            Some(_) => format!("{name}: {} → {}", place(from), place(to)),
-        }
+        let moved = match from {
+            _ if from == to => None,
+            None => Some(place(to)),
+            Some(_) => Some(format!("{} → {}", place(from), place(to))),
+        };
+        let marked = match &change.step {
+            PlaceChange::Mark { before, after, .. } => Some(marked(before, after)),
+            _ => None,
+        };
+        let both: Vec<String> = marked.into_iter().chain(moved).collect();
+        format!("{name}: {}", both.join(", "))
     });
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| lines.join("; "))

@@ -6,6 +6,7 @@ use fugato::state::say;
 use crate::{
     agent::{AgentState, TerminalStatus},
     draft,
+    schedule::{PlaceChange, ScheduleTask},
 };
 
 /// Returns the steps of the plan, each with the condition under which it is done.
@@ -30,6 +31,8 @@ pub struct Receipts {
     pub moved: usize,
     /// The number of tasks that lost their place.
     pub removed: usize,
+    /// The number of tasks that were marked as done or not done, or got another deadline.
+    pub marked: usize,
     /// The number of stored changes.
     pub stored: u64,
     /// True if the run stored a class.
@@ -48,6 +51,7 @@ impl Receipts {
         let now = |id| agent.schedule.as_ref()?.task(id);
         for (before, task) in touched.filter_map(|(id, before)| Some((before, now(*id)?))) {
             receipts.count(!before.is_empty(), task.is_placed(), *before != task.slots);
+            receipts.marked += usize::from(is_marked_anew(agent, task));
         }
         receipts
     }
@@ -60,9 +64,10 @@ impl Receipts {
         };
         for task in &schedule.tasks {
             let before = original.task(task.state_id);
-            let was = before.is_some_and(crate::schedule::ScheduleTask::is_placed);
+            let was = before.is_some_and(ScheduleTask::is_placed);
             let differs = before.is_none_or(|before| before.slots != task.slots);
             receipts.count(was, task.is_placed(), differs);
+            receipts.marked += usize::from(is_marked_anew(agent, task));
         }
         receipts.stored += u64::from(agent.stored.is_some());
         receipts
@@ -79,8 +84,15 @@ impl Receipts {
 
     /// Returns true if there is any action to report.
     pub const fn is_any(&self) -> bool {
-        self.placed + self.moved + self.removed > 0 || self.stored > 0 || self.classes
+        self.placed + self.moved + self.removed + self.marked > 0 || self.stored > 0 || self.classes
     }
+}
+
+/// Returns true if a task has other marks than when the calendar was loaded.
+fn is_marked_anew(agent: &AgentState, task: &ScheduleTask) -> bool {
+    let original = agent.original.as_ref();
+    let before = original.and_then(|original| original.task(task.state_id));
+    before.is_some_and(|before| before.marks != task.marks)
 }
 
 /// Returns the changes to be kept, counted and listed: the differences from the stored schedule.
@@ -91,7 +103,9 @@ pub fn schedule_summary(agent: &AgentState) -> String {
     let mut receipts = Receipts::default();
     for change in &changes {
         let (was, is) = (change.step.from(), change.step.to());
-        receipts.count(was.is_some(), is.is_some(), true);
+        receipts.count(was.is_some(), is.is_some(), was != is);
+        let is_mark = matches!(change.step, PlaceChange::Mark { .. });
+        receipts.marked += usize::from(is_mark);
     }
     let listed = draft::listed(schedule, &changes);
     let mut text = counted(agent, &receipts);
@@ -120,11 +134,16 @@ fn counted(agent: &AgentState, receipts: &Receipts) -> String {
         placed,
         moved,
         removed,
+        marked,
         ..
     } = receipts;
+    let marked = match marked {
+        0 => String::new(),
+        marked => say!("{marked} marked, ", "标记 {marked} 项，"),
+    };
     say!(
-        "{placed} placed, {moved} moved, {removed} taken out, {pending} still pending",
-        "新安排 {placed} 项，移动 {moved} 项，取消 {removed} 项，仍待办 {pending} 项"
+        "{marked}{placed} placed, {moved} moved, {removed} taken out, {pending} still pending",
+        "{marked}新安排 {placed} 项，移动 {moved} 项，取消 {removed} 项，仍待办 {pending} 项"
     )
 }
 

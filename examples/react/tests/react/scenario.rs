@@ -198,6 +198,36 @@ async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
 }
 
 #[tokio::test]
+async fn rct_w2_two_calls_in_turn_are_a_loop_and_three_different_ones_are_none() {
+    let sum = |id: &str, sum: &str| {
+        ScriptedReply::tool_calls([call(id, "calculate", json!({ "expression": sum }))])
+    };
+    let in_turn = [
+        sum("a", "1 + 1"),
+        sum("b", "2 * 3"),
+        sum("c", "1 + 1"),
+        sum("d", "2 * 3"),
+    ];
+    let desk = ReactFixture::new(Scripted::new(in_turn), 8);
+    let reply = desk.says("what is 1 + 1, and what is 2 * 3?").await;
+    assert_eq!(reply.metadata.stop_reason, "loop_detected");
+    assert_eq!(reply.metadata.steps_taken, 4);
+    let different = [sum("a", "1 + 1"), sum("b", "2 * 3"), sum("c", "4 - 1")];
+    let answered = different
+        .into_iter()
+        .chain([ScriptedReply::text("2, 6 and 3.")]);
+    let desk = ReactFixture::new(Scripted::new(answered), 8);
+    let reply = desk.says("what is 1 + 1, 2 * 3 and 4 - 1?").await;
+    assert_eq!(
+        (
+            reply.metadata.stop_reason.as_str(),
+            reply.final_reply.as_str()
+        ),
+        ("", "2, 6 and 3.")
+    );
+}
+
+#[tokio::test]
 async fn without_a_model_rules_do_what_is_plainly_wished() {
     let desk = ReactFixture::by_rules();
     for (wish, expected) in [

@@ -1,6 +1,6 @@
 //! Files are uploaded and the schedule is downloaded, through the endpoints next to those of the
 //! agent.
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::common::{ask, deps, kept, service, week};
 use axum::{Router, http::StatusCode};
@@ -430,4 +430,92 @@ async fn sch_24_a_client_reads_what_became_of_its_answer() {
     );
     // The card is still open.
     assert_eq!(answered(&open, "approve").await.0, 202);
+}
+
+/// The chunks that a client of the protocol of OpenAI gets, but for `[DONE]`.
+async fn chunks(desk: &Fixture, extra: Value, text: &str) -> Vec<Value> {
+    let body = json!({
+        "model": "scheduler", "stream": true, "extra": extra,
+        "messages": [{ "role": "user", "content": text }],
+    });
+    let (status, told) = desk
+        .ask("POST", "/v1/chat/completions", body.to_string())
+        .await;
+    assert_eq!(status, StatusCode::OK, "{told}");
+    let frames = told.lines().filter_map(|line| line.strip_prefix("data: "));
+    let frames: Vec<_> = frames.collect();
+    assert_eq!(frames.last(), Some(&"[DONE]"));
+    let chunks = frames.iter().take(frames.len() - 1);
+    chunks
+        .map(|it| serde_json::from_str(it).expect("JSON"))
+        .collect()
+}
+
+/// Answers the card of the last chunks as a client of the protocol does.
+async fn approved(desk: &Fixture, asked: &[Value]) -> Vec<Value> {
+    let mut cards = asked.iter().map(|chunk| &chunk["ext"]["confirm"]);
+    let card = cards.find(|card| card.is_object()).expect("a card");
+    let resume = json!({ "interaction_id": card["interaction_id"], "action": "approve" });
+    let extra = json!({ "conversation_id": "desk", "resume": resume });
+    chunks(desk, extra, "").await
+}
+
+#[tokio::test]
+async fn sch_117_118_119_the_chunks_of_a_request_have_the_kinds_of_the_extension() {
+    let desk = desk().await;
+    let mut all = vec![];
+    for text in ["Place everything", "Chapter 1 is done"] {
+        let extra = json!({ "conversation_id": "desk" });
+        let asked = chunks(&desk, extra, text).await;
+        let done = approved(&desk, &asked).await;
+        all.extend([asked, done]);
+    }
+    let kinds = [
+        "assistant_text",
+        "card_text",
+        "confirm_request",
+        "finish",
+        "schedule_completed",
+        "start",
+        "status",
+        "tool_call",
+        "tool_result",
+    ];
+    let mut seen = BTreeSet::new();
+    for chunks in &all {
+        for (n, chunk) in chunks.iter().enumerate() {
+            assert_eq!(chunk["object"], "chat.completion.chunk");
+            let named = (&chunk["id"], &chunk["model"]);
+            assert_eq!(named, (&chunks[0]["id"], &json!("scheduler")));
+            let choice = &chunk["choices"][0];
+            assert_eq!(choice["delta"]["role"].is_null(), n > 0, "{chunk}");
+            let is_last = n + 1 == chunks.len();
+            assert_eq!(choice["finish_reason"].is_null(), !is_last, "{chunk}");
+            seen.extend(chunk["ext"]["kind"].as_str());
+        }
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), kinds);
+}
+
+/// A mark is a change like any other, also where nothing stores it.
+#[tokio::test]
+async fn sch_47_marking_an_item_is_told_as_what_it_is() {
+    let desk = desk().await;
+    let extra = json!({ "conversation_id": "desk" });
+    let placed = chunks(&desk, extra.clone(), "Place everything").await;
+    approved(&desk, &placed).await;
+    let asked = chunks(&desk, extra, "Chapter 1 is done").await;
+    let done = approved(&desk, &asked).await;
+    let tools: Vec<_> = done.iter().map(|chunk| &chunk["ext"]["tool"]).collect();
+    let of = |status: &str| tools.iter().find(|tool| tool["status"] == status);
+    assert_eq!(of("done").expect("a result")["summary"], "Chapter 1: done");
+    assert_eq!(
+        of("start").expect("a call")["arguments_preview"],
+        "“Chapter 1”: marked as done"
+    );
+    let said = done
+        .iter()
+        .filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str());
+    let said: String = said.collect();
+    assert_starts_with(&said, "Done.\n1 marked, 0 placed");
 }
