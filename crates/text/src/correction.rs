@@ -4,7 +4,8 @@ use std::{borrow::Cow, ops::Range};
 use crate::{
     calendar::DAY_PARTS,
     day_reference::{DayReference, day_mentions},
-    number::is_digit,
+    money::{currency, money},
+    number::{digit, is_digit},
     time::clock_time,
     word::{after_word, before_word, is_inside},
 };
@@ -26,7 +27,7 @@ const FIRM: [&str; 14] = [
     "错了",
     "不",
 ];
-/// These take a day or a time back if nothing but another one follows.
+/// These take a day, a time or an amount back if nothing but another one follows.
 const LOOSE: [&str; 18] = [
     "no wait",
     "scratch that",
@@ -58,7 +59,7 @@ const OPENERS: [&str; 8] = [
     "说错了",
     "我说错了",
 ];
-/// The words around a day or a time that say nothing else.
+/// The words around a day, a time or an amount that say nothing else.
 const AROUND: [&str; 36] = [
     "it was",
     "was",
@@ -109,12 +110,14 @@ enum Kind {
     Span,
     Part,
     Clock,
+    /// An amount with its currency.
+    Amount,
 }
 
 type Mention = (Kind, Range<usize>);
 
-/// Returns a text in which the days and times that it takes back are those that it puts in their
-/// place.
+/// Returns a text in which the days, times and amounts of money that it takes back are those that it
+/// puts in their place.
 ///
 /// # Errors
 /// Returns the words that take something back if it is not clear what.
@@ -127,6 +130,7 @@ type Mention = (Kind, Range<usize>);
 /// assert_eq!(read("周五下午五点，不对，六点提醒我"), Err("不对，六点提醒我"));
 /// assert_eq!(read("call her at 5 pm, no wait, at 6"), Ok("call her at 6 pm".into()));
 /// assert_eq!(read("move it to Friday, no, the other one"), Err("no, the other one"));
+/// assert_eq!(read("45 dollars for lunch, sorry, 54 dollars"), Ok("54 dollars for lunch".into()));
 /// assert_eq!(read("Claim 20 euros. Actually, claim 30"), Err("Actually, claim 30"));
 /// assert_eq!(read("on Friday, not on Saturday"), Ok("on Friday, not on Saturday".into()));
 /// ```
@@ -194,7 +198,7 @@ fn end(text: &str) -> usize {
     end.map_or(text.len(), |(at, _)| at)
 }
 
-/// Returns the text with the last days and times before a pause in the form of those in words after
+/// Returns the text with the last days, times and amounts before a pause in the form of those in words after
 /// it; `None` if they name anything else, or nothing of the kind stands before them.
 fn replaced(text: &str, pause: usize, words: &Range<usize>) -> Option<String> {
     let lower = text.to_ascii_lowercase();
@@ -206,7 +210,7 @@ fn replaced(text: &str, pause: usize, words: &Range<usize>) -> Option<String> {
     let has_clock = said.iter().any(|(kind, _)| *kind == Kind::Clock);
     let new = mentions_alone(behind, has_clock)?;
     let mut out = text.get(..pause)?.to_owned();
-    for kind in [Kind::Day, Kind::Span, Kind::Part, Kind::Clock] {
+    for kind in [Kind::Day, Kind::Span, Kind::Part, Kind::Clock, Kind::Amount] {
         let of = |all: &[Mention]| -> Vec<Range<usize>> {
             let own = all.iter().filter(|(other, _)| *other == kind);
             own.map(|(_, range)| range.clone()).collect()
@@ -234,7 +238,7 @@ fn replaced(text: &str, pause: usize, words: &Range<usize>) -> Option<String> {
     Some(out)
 }
 
-/// Returns the days and times of words that say nothing else.
+/// Returns the days, times and amounts of words that say nothing else.
 fn mentions_alone(words: &str, has_clock: bool) -> Option<Vec<Mention>> {
     let mut found = mentions(words);
     let bare = words.trim().trim_start_matches("at ").trim();
@@ -254,7 +258,7 @@ fn mentions_alone(words: &str, has_clock: bool) -> Option<Vec<Mention>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Returns the days, parts of a day and times of day in a text in lower case.
+/// Returns the days, parts of a day, times of day and amounts in a text in lower case.
 fn mentions(text: &str) -> Vec<Mention> {
     let days = day_mentions(text).into_iter();
     let days = days.map(|day| match day.days {
@@ -278,13 +282,33 @@ fn mentions(text: &str) -> Vec<Mention> {
         };
         let clock = clock_time(here).map(|(_, rest)| rest).or_else(at_hour);
         let part = || Some((Kind::Part, after_word(here, &DAY_PARTS)?));
-        if let Some((kind, rest)) = clock.map(|rest| (Kind::Clock, rest)).or_else(part) {
+        let clock = || clock.map(|rest| (Kind::Clock, rest));
+        let amount = amount(here).map(|rest| (Kind::Amount, rest));
+        if let Some((kind, rest)) = amount.or_else(clock).or_else(part) {
             end = text.len() - rest.len();
             found.push((kind, at..end));
         }
     }
     found.sort_by_key(|(_, range)| range.start);
     found
+}
+
+/// Returns the rest of a text after the amount with a currency that it begins with.
+fn amount(text: &str) -> Option<&str> {
+    /// The most characters of an amount.
+    const MOST: usize = 24;
+    let begins = |c: char| is_digit(c) || digit(c).is_some() || "百$€£¥￥".contains(c);
+    if !text.starts_with(begins) {
+        return None;
+    }
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let is_whole = |end: &usize| {
+        text.split_at_checked(*end).is_some_and(|(said, rest)| {
+            let goes_on = is_inside(said) && rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+            !goes_on && !said.ends_with(' ') && currency(said).is_some() && money(said).is_some()
+        })
+    };
+    text.get(ends.take(MOST).filter(is_whole).last()?..)
 }
 
 #[cfg(test)]
@@ -320,6 +344,15 @@ mod tests {
                 "Move it to Saturday",
             ),
             ("改到周五。说错了，周六", "改到周六"),
+            (
+                "lunch for 45 dollars, no, 54 dollars, yesterday",
+                "lunch for 54 dollars, yesterday",
+            ),
+            (
+                "a taxi for $31.50 and lunch for $12, sorry, $15",
+                "a taxi for $31.50 and lunch for $15",
+            ),
+            ("打车四十五块，不对，五十四块", "打车五十四块"),
             ("把截止日期改到周五，不，周六", "把截止日期改到周六"),
             (
                 "周五下午五点提醒我打电话，不对，六点",
@@ -344,6 +377,11 @@ mod tests {
             ("把精读挪到周五，不，撰写报告", "不，撰写报告"),
             ("Claim 20 for a taxi. Actually 30.", "Actually 30"),
             ("buy 1 ETH! wait", "wait"),
+            ("move book 2, no, 5 dollars", "no, 5 dollars"),
+            (
+                "lunch 45 dollars, no, 54 dollars for dinner",
+                "no, 54 dollars for dinner",
+            ),
             ("报销打车20元。不对", "不对"),
         ] {
             assert_eq!(corrected(text), Err(words), "{text}");

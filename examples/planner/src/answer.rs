@@ -163,6 +163,14 @@ pub(crate) fn placed(it: &Order, lang: Lang) -> String {
     )
 }
 
+/// Returns the text that what runs is not known.
+pub(crate) fn not_run(lang: Lang) -> &'static str {
+    lang.pick(
+        "Nothing is started or stopped here, so I cannot tell what runs; this is what there is.",
+        "这里不启动也不停止任何东西，所以不知道哪个在运行；现有的是：",
+    )
+}
+
 /// Returns a sentence with the names of what there is.
 pub(crate) fn there_is(names: &[String], lang: Lang) -> String {
     let all = names.join(", ");

@@ -4,7 +4,7 @@ use fugato::{
     cli::Lang,
     memory::ExecutionStatus,
     state::State as _,
-    words::{decided, mentioned, without_code},
+    words::{Amount, decided, mentioned, without_code},
 };
 use serde_json::{Map, Value};
 
@@ -83,10 +83,17 @@ fn order(
         Side::Sell
     };
     let side = intent::side(words);
-    let terms = intent::terms(words, side.unwrap_or(was));
+    let mut terms = intent::terms(words, side.unwrap_or(was));
     let symbol = traded(words, &symbols);
     if terms.is_unclear {
         return None;
+    }
+    // A number alone, such as "no wait, 3100", takes the place of the one that it is nearer to.
+    if let (Some(number), None, None, None) = (terms.quantity, terms.price, side, &symbol)
+        && let Some([much, price]) = numbers(before)
+        && far(number, price) < far(number, much)
+    {
+        (terms.quantity, terms.price) = (None, Some(number));
     }
     let is_other = symbol.is_some() && symbol.as_deref() != text(before, "symbol");
     let mut order = before.clone();
@@ -116,6 +123,21 @@ fn order(
     (order != *before || at_market)
         .then(|| said(&order, lang))
         .flatten()
+}
+
+/// Returns the quantity and the price of an order with a price.
+fn numbers(order: &Map<String, Value>) -> Option<[Amount; 2]> {
+    let number = |name: &str| text(order, name)?.parse::<Amount>().ok();
+    Some([number("quantity")?, number("price")?])
+}
+
+/// Returns how many times an amount has to be taken to come to another one, in millionths.
+fn far(one: Amount, other: Amount) -> i64 {
+    let (less, more) = (one.min(other), one.max(other));
+    if less == Amount::ZERO {
+        return i64::MAX;
+    }
+    more.shared_by(less).millionths()
 }
 
 fn trader(

@@ -6,6 +6,7 @@ mod several;
 mod things;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     sync::LazyLock,
 };
@@ -90,6 +91,7 @@ struct Words {
     beyond: Vec<String>,
     around: Vec<String>,
     operate: Vec<String>,
+    runs: Vec<String>,
     around_trader: Vec<String>,
     unread: Vec<String>,
     in_total: Vec<String>,
@@ -194,6 +196,13 @@ pub fn operates(message: &str) -> bool {
     let names_trader = says(message, &Topic::Traders.fact().words);
     let makes = says(message, &WORDS.create) || says(message, &WORDS.remove);
     names_trader && !makes && !is_question(message) && says(message, &WORDS.operate)
+}
+
+/// Returns true if a message asks whether a trader or a strategy runs.
+pub fn asks_what_runs(message: &str) -> bool {
+    let of = [Topic::Traders, Topic::Strategies];
+    let names_one = of.iter().any(|topic| says(message, &topic.fact().words));
+    names_one && is_question(message) && says(message, &WORDS.runs)
 }
 
 /// Returns true if a message denies that something is cancelled: "don't cancel order 1".
@@ -412,8 +421,10 @@ pub fn wish(message: &str) -> UserWish {
         return UserWish::Unclear(limit.words.to_owned());
     }
     let is_order = matches!(wish, UserWish::Order(..));
-    if let Err(words) = corrected(message) {
-        return UserWish::Unclear(words.to_owned());
+    match corrected(message) {
+        Err(words) => return UserWish::Unclear(words.to_owned()),
+        Ok(Cow::Owned(meant)) => return self::wish(&meant),
+        Ok(Cow::Borrowed(_)) => {}
     }
     let unread = WORDS.unread.iter().filter(|_| is_order);
     let in_total = WORDS.in_total.iter().filter(|_| {

@@ -13,7 +13,7 @@ use fugato::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    answer::{ability, not_now, small_talk, there_is, told},
+    answer::{ability, not_now, not_run, small_talk, there_is, told},
     exchange::{Config, Order, Price, Side, Trader},
     facts::{self, Topic},
     intent::{self, UserWish},
@@ -88,6 +88,9 @@ pub(crate) fn read_out(session: &PlannerSession, message: &str) -> Option<String
     let mut lines = vec![];
     if topics.contains(&Topic::Prices) && intent::is_of_another_time(message) {
         lines.push(not_now(lang).to_owned());
+    }
+    if intent::asks_what_runs(message) {
+        lines.push(not_run(lang).to_owned());
     }
     let told = topics
         .into_iter()

@@ -264,11 +264,23 @@ fn told_form(desk: &RuleData, text: &str, base: Date) -> Option<FormKind> {
     is_paid.then_some(FormKind::Reimbursement)
 }
 
+/// Returns the day of the last of several claims, if it is the only one with a day.
+fn day_of_last(desk: &RuleData, claims: &[String], base: Date) -> Option<Date> {
+    let form = desk.forms.get(&FormKind::Reimbursement)?;
+    let days = |claim: &String| dates(claim, base, form.toward).dates;
+    let (last, others) = claims.split_last()?;
+    let is_only = others.iter().all(|claim| days(claim).is_empty());
+    match *days(last) {
+        [day] if is_only => Some(day),
+        _ => None,
+    }
+}
+
 impl RuleReader {
     /// Returns the clauses of a request; none if it is about something else.
     pub fn clauses(&self, desk: &RuleData, text: &str, base: Date) -> Vec<Clause> {
         let told = desk.told(text, base);
-        let text = match self.of_all_claims(&told) {
+        let text = match self.of_all_claims(desk, &told, base) {
             Some((told, all)) => {
                 let claims = self.each_claim(desk, told, base);
                 let claims = claims.lines().map(|claim| format!("{claim}, {all}"));
@@ -444,9 +456,18 @@ impl RuleReader {
                         .unwrap_or_default();
                     claim.replacen(&amount, &format!("{amount} {code} "), 1)
                 };
+                // A day at the end is that of all, unless another has its own.
+                let day = day_of_last(desk, &claims, base);
+                let with_day = |claim: String| match day {
+                    Some(day) if dates(&claim, base, form.toward).dates.is_empty() => {
+                        format!("{claim} {day}")
+                    }
+                    _ => claim,
+                };
                 let claims = claims
                     .into_iter()
                     .map(with_currency)
+                    .map(with_day)
                     .map(|it| self.each_claim(desk, &it, base));
                 return claims.collect::<Vec<_>>().join("\n");
             }
@@ -454,15 +475,33 @@ impl RuleReader {
         text.to_owned()
     }
 
-    /// Returns a text up to what is said of all of it at its end, and that: "both for the audit".
-    fn of_all_claims<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
+    /// Returns a text up to what is said of all of it at its end, and that: "both for the audit". What a
+    /// Chinese text says of all besides a day is the reason: 都是11月20日去深圳开会的.
+    fn of_all_claims<'t>(
+        &self,
+        desk: &RuleData,
+        text: &'t str,
+        base: Date,
+    ) -> Option<(&'t str, String)> {
         let (told, last) = text.rsplit_once([',', '，'])?;
         let last = last.trim();
         // Lower case by ASCII keeps the byte positions.
         let lower = last.to_ascii_lowercase();
         let all = after_word(&lower, &self.of_all)?.trim_start();
         let all = last.get(last.len() - all.len()..)?;
-        (!all.is_empty()).then_some((told, all))
+        if all.is_empty() {
+            return None;
+        }
+        let form = desk.forms.get(&FormKind::Reimbursement)?;
+        let dated = dates(all, base, form.toward);
+        let ends = |c: char| c.is_whitespace() || "的了吧。，".contains(c);
+        let why = dated.rest.trim_matches(ends);
+        let read = desk.facts.read(form, why, base);
+        let is_reason = is_chinese(why) && read.keys().all(|name| name == "reason");
+        Some(match *dated.dates {
+            [day] if is_reason => (told, format!("{day}，事由：{why}")),
+            _ => (told, all.to_owned()),
+        })
     }
 
     /// Returns the reason that a text tells in a part of its own, where nothing else tells more than

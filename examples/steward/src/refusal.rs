@@ -40,6 +40,7 @@ impl RuleData {
             .or_else(|| self.several(words, lang))
             .or_else(|| self.taken_back(words, base, lang))
             .or_else(|| self.reckoned(words, base, lang))
+            .or_else(|| self.only_some(words, base, lang))
             .or_else(|| self.of_several_amounts(words, base, lang))
             .or_else(|| self.summed(words, base, lang))
             .or_else(|| self.asked_leave(words, base, lang))
@@ -108,10 +109,7 @@ impl RuleData {
         let left_out = || self.reader.left_out(words).filter(|_| shown);
         let limit = limit.map(|it| it.words).or_else(left_out);
         if let Some(limit) = limit.filter(|_| asked != Some(Ways)) {
-            return Some(lang.pick(
-                format!("I cannot leave anything out (“{limit}”), so nothing was done. Name each document that is meant."),
-                format!("我不能把一部分排除在外（“{limit}”），所以什么也没做。请把要办的单据一张一张说出来。"),
-            ));
+            return Some(not_left_out(limit, lang));
         }
         let told = match self.reader.denied(words)? {
             Withdraw if asked == Some(Ways) => return None,
@@ -210,6 +208,23 @@ impl RuleData {
         })
     }
 
+    /// Returns the answer to words that tell several claims, and want only some of them: "claim only
+    /// mine".
+    fn only_some(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
+        let mut parts = words
+            .split([',', '，', ';', '；', '.', '。', '!', '！'])
+            .skip(1);
+        let only = parts.find(|part| {
+            has_any_word(part, &["only", "只", "仅"])
+                && !part.contains(|c: char| c.is_ascii_digit())
+        })?;
+        let clauses = self.reader.clauses(self, words, base);
+        let claims = clauses
+            .iter()
+            .filter(|it| it.form == FormKind::Reimbursement);
+        (claims.count() > 1).then(|| not_left_out(only.trim(), lang))
+    }
+
     /// Returns the answer to words that tell one claim with several amounts: "30 euros for the taxi and
     /// 4 euros for the bus", where only one thing has a name that rules know.
     fn of_several_amounts(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
@@ -286,6 +301,14 @@ impl RuleData {
         days.dedup();
         days
     }
+}
+
+/// Returns the answer to words that leave something out of what they name.
+fn not_left_out(limit: &str, lang: Lang) -> String {
+    lang.pick(
+        format!("I cannot leave anything out (“{limit}”), so nothing was done. Name each document that is meant."),
+        format!("我不能把一部分排除在外（“{limit}”），所以什么也没做。请把要办的单据一张一张说出来。"),
+    )
 }
 
 /// Returns the code of a card that words answer and say nothing else to.

@@ -7,8 +7,8 @@ use super::{
     value::{amount_value, cents},
 };
 use crate::{
-    DatedText, DayReference, after_word, courtesy, currency, dates, day_mentions, money, money_in,
-    priced_in, spelling::respell_days, strip_phrase,
+    DatedText, DayReference, after_word, before_word, courtesy, currency, dates, day_mentions,
+    money, money_in, priced_in, spelling::respell_days, strip_phrase,
 };
 
 /// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
@@ -464,6 +464,7 @@ fn ends_early<N>(form: &Form<N>, days: &[Date]) -> bool {
 fn numbers(text: &str, amount: Option<i64>) -> Vec<String> {
     const LONGEST: usize = 30;
     const SHOWN: usize = 24;
+    const LEADS: [&str; 6] = [" on", " from", " until", " till", " since", " by"];
     let is_digit = |c: char| c.is_ascii_digit();
     let (mut found, mut at) = (vec![], 0);
     while let Some(from) = text.get(at..).and_then(|rest| rest.find(is_digit)) {
@@ -498,7 +499,10 @@ fn numbers(text: &str, amount: Option<i64>) -> Vec<String> {
             .next();
         let said = said.filter(|said| said.len() >= run.len()).unwrap_or(run);
         let said: String = sign.into_iter().chain(said.chars().take(SHOWN)).collect();
-        found.push(said.trim_end_matches([' ', '.']).to_owned());
+        let shown = said.trim_end_matches([' ', '.']);
+        // What led to a day is left over where the day was read.
+        let shown = before_word(shown, &LEADS).map_or(shown, str::trim_end);
+        found.push(shown.to_owned());
         // What stands beside it is shown with it.
         at = at.max(before.len() + said.len().min(here.len()));
         while !text.is_char_boundary(at) {
