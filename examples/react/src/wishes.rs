@@ -8,9 +8,9 @@ use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
     state::{Lang, say},
     words::{
-        RestrictionKind, ShortAnswer, after_word, condition, courtesy, denied, forget_limit,
-        forget_refusal, has_any_word, is_question, keywords, normalize, path, restriction,
-        strip_phrase, to_forget, wishes,
+        RestrictionKind, ShortAnswer, after_word, before_word, condition, courtesy, denied,
+        forget_limit, forget_refusal, has_any_word, is_question, keywords, normalize, path,
+        restriction, strip_phrase, to_forget, wishes,
     },
 };
 use serde_json::{Value, json};
@@ -149,7 +149,13 @@ fn begins(before: &str, part: &str) -> bool {
         return false;
     }
     let Some(wish) = one(part, None) else {
-        return false;
+        // A question that nothing answers is quoted, and the wish before it is done.
+        let plain = before_word(&before, &["and", "then", "also", "还有", "然后"]);
+        let plain = plain
+            .unwrap_or(&before)
+            .trim_matches(|c: char| !c.is_alphanumeric());
+        let is_done = || one(plain, None).is_some_and(|wish| !wish.calls.is_empty());
+        return !writes && !notes && is_question(part) && courtesy(part).is_none() && is_done();
     };
     let is_note = to_remember(part).is_some();
     let of_files = wish.calls.iter().any(|call| file(call).is_some()) && path(part).is_some();

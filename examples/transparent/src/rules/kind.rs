@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use fugato::{
     agent::memory::{is_taken_back, to_remember},
     words::{
-        CronExpression, RestrictionKind, ScheduleError, TimeReference, after_word, condition,
-        corrected, day_mentions, denied, forget_limit, is_negated, is_question, path, restriction,
-        to_forget, wishes,
+        CronExpression, RestrictionKind, ScheduleError, ShortAnswer, TimeReference, after_word,
+        condition, corrected, day_mentions, denied, forget_limit, is_negated, is_question, path,
+        restriction, to_forget, wishes,
     },
 };
 use jiff::{Zoned, civil::date, tz::TimeZone};
@@ -150,6 +150,9 @@ pub(super) fn kind(lower: &str) -> WishKind {
     if notes && !is_question(lower) && meant(lower).is_none() {
         return (IntentKind::Chat, "corrected", 0.1);
     }
+    if REMINDER.are_in(lower) && ends_in_no(lower) {
+        return (IntentKind::Chat, "corrected", 0.1);
+    }
     let lower = match waived(lower) {
         Some((wanted, _)) if repeats(wanted) => return (IntentKind::Chat, "waived", 0.1),
         Some((wanted, _)) => wanted,
@@ -275,6 +278,15 @@ pub(crate) fn noted(text: &str) -> Option<&str> {
         Some((note, _)) => Some(note),
         None => (several(text).len() < 2).then_some(text),
     }
+}
+
+/// Returns true if a text takes back all of itself at its end: "…; actually, never mind".
+fn ends_in_no(lower: &str) -> bool {
+    let marks = [',', '.', ';', '!', '，', '。', '；', '！'];
+    let mut parts = lower.trim_end().trim_end_matches(marks).split(marks);
+    let last = parts.next_back().unwrap_or_default().trim();
+    let last = after_word(last, &["but", "no", "oh", "actually", "还是"]).unwrap_or(last);
+    parts.next().is_some() && ShortAnswer::of(last.trim()) == Some(ShortAnswer::Cancel)
 }
 
 /// Returns a text without what is only to be remembered beside a reminder.
