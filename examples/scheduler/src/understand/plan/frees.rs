@@ -8,7 +8,7 @@ use super::{
         Facts, Understanding, free_times,
         lex::{Noun, Verb},
         when::When,
-        wish::{Clause, Role, expand, not_understood, objects},
+        wish::{Clause, Role, expand, not_understood},
     },
     PlanResult, Planner, spanned,
 };
@@ -223,10 +223,6 @@ impl Planner<'_> {
         let expand = |(name, _): &&(_, Role)| expand(name, self.facts);
         self.limits.kept.extend(left.iter().flat_map(expand));
         let items: BTreeSet<u32> = names.iter().flat_map(expand).collect();
-        if !names.is_empty() && items.is_empty() {
-            // Nothing but a course may be meant, which stays.
-            objects(clause, self.facts)?;
-        }
         let only = (!names.is_empty()).then_some(&items);
         if only.is_none() {
             self.free.extend(whens.iter().cloned());
