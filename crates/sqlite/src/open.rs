@@ -29,7 +29,7 @@ const WHOLLY_CHECKED_PAGES: u64 = 2048;
 /// more. Smaller pages waste more space, because the rest of a page holds no further record.
 const PAGE: i64 = 2048;
 
-/// The pause before a database that another process is opening is opened again.
+/// The pause before the write-ahead log is turned on again, where another process does so.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The length of the fixed header of a database file, in bytes.
@@ -38,23 +38,27 @@ const HEADER: usize = 100;
 /// Opens the connection that writes. Creates the tables of a new file, and checks and migrates
 /// those of an old one.
 pub(crate) fn open_writer(path: &Path, options: &SqliteOptions) -> Result<Connection, StoreError> {
+    check_header(path)?;
+    if let Some(what) = damage(path, options.synchronous) {
+        return Err(StoreError::new(StoreErrorKind::Corrupt(what), "open"));
+    }
+    let connection = connect(path, options).map_err(|error| refuse(path, error))?;
+    prepare(path, &connection, options)?;
+    Ok(connection)
+}
+
+/// Turns on the write-ahead log. Where two do so at once, SQLite gives up without waiting, so it is
+/// tried again for so long.
+pub(crate) fn write_ahead(connection: &Connection, wait: Duration) -> Result<(), Error> {
     let began = Instant::now();
     loop {
-        check_header(path)?;
-        if let Some(what) = damage(path, options.synchronous) {
-            return Err(StoreError::new(StoreErrorKind::Corrupt(what), "open"));
-        }
-        let connection = connect(path, options).map_err(|error| refuse(path, error))?;
-        match prepare(path, &connection, options) {
-            Ok(()) => return Ok(connection),
-            // Where two turn on the write-ahead log at once, SQLite gives up without waiting.
+        match connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())) {
             Err(error)
-                if error.kind == StoreErrorKind::Unavailable
-                    && began.elapsed() < options.busy_timeout =>
+                if kind_of(&error) == StoreErrorKind::Unavailable && began.elapsed() < wait =>
             {
                 thread::sleep(PAUSE);
             }
-            Err(error) => return Err(error),
+            done => return done,
         }
     }
 }
@@ -319,7 +323,7 @@ pub(crate) fn check_whole(path: &Path, connection: &Connection) -> Result<(), St
 }
 
 fn configure(connection: &Connection, options: &SqliteOptions) -> Result<(), Error> {
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    write_ahead(connection, options.busy_timeout)?;
     connection.pragma_update_and_check(
         None,
         "wal_autocheckpoint",

@@ -13,12 +13,13 @@ use std::{
 use async_trait::async_trait;
 use fugato_memory::{IndexUpdate, SearchHit, SearchIndex, SearchQuery, sought};
 use fugato_store::{StoreError, StoreErrorKind};
-use rusqlite::{Connection, Error};
+use rusqlite::{Connection, Error, Transaction, TransactionBehavior};
 
 use self::{cached::VectorCache, text::Texts};
 use crate::{
     blocking::Place,
     error::{Refusal, store_error},
+    open::write_ahead,
     wal::beside,
 };
 
@@ -43,6 +44,9 @@ struct OpenIndex {
     cached: Option<VectorCache>,
     texts: Option<Texts>,
 }
+
+/// The time to wait for another process that writes.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// The application id of our indexes: the letters `fgix`.
 const APPLICATION_ID: i32 = 0x6667_6978;
@@ -74,7 +78,7 @@ impl SqliteSearch {
         let path = path.as_ref();
         let failed = |error| Refusal::from(error).into_store("open the index");
         let connection = Connection::open(path).map_err(failed)?;
-        let wait = connection.busy_timeout(Duration::from_secs(5));
+        let wait = connection.busy_timeout(BUSY);
         wait.and_then(|()| prepare(&connection))
             .map_err(failed)?
             .map_err(|what| {
@@ -188,22 +192,27 @@ impl SearchIndex for SqliteSearch {
 /// instead.
 fn prepare(connection: &Connection) -> Result<Result<(), String>, Error> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
     let sql = "SELECT count(*) FROM sqlite_schema";
     let tables: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    // Read afterwards: another process may make both at once, and then neither is foreign.
+    let application = pragma("application_id")?;
     if tables > 0 && application != APPLICATION_ID {
         let what = format!("its application id is {application:#010x}");
         return Ok(Err(format!("{what}; expected {APPLICATION_ID:#010x}")));
     }
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    write_ahead(connection, BUSY)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    if version != VERSION {
-        connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {TABLES}
-             PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
+    if pragma("user_version")? == VERSION {
+        return Ok(Ok(()));
+    }
+    let making = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    // Another process may have made them, and filled them, meanwhile.
+    if pragma("user_version")? != VERSION {
+        making.execute_batch(&format!(
+            "{TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};"
         ))?;
     }
-    Ok(Ok(()))
+    making.commit().map(Ok)
 }
 
 impl OpenIndex {

@@ -11,7 +11,7 @@ use rusqlite::{
     types::{Value, ValueRef},
 };
 
-use crate::{Synchronous, is_full, wal::damage};
+use crate::{Synchronous, is_full, open::write_ahead, wal::damage};
 
 /// The time to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ impl SqliteTables {
 
     fn over(connection: Connection) -> Result<Self, Error> {
         connection.busy_timeout(BUSY)?;
-        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        write_ahead(&connection, BUSY)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         Ok(Self(Arc::new(Mutex::new(connection))))
     }

@@ -1,12 +1,14 @@
 //! Tests of opening and of refusing, which must not change the file.
-use std::{fs, path::Path};
+use std::{fmt::Display, fs, path::Path};
 
-use fugato_sqlite::{SqliteLog, SqliteOptions};
+use fugato_memory::{IndexEntry, IndexUpdate, SearchIndex as _, SearchQuery};
+use fugato_sqlite::{SqliteLog, SqliteOptions, SqliteSearch, SqliteTables};
 use fugato_state::ThreadId;
 use fugato_store::{
     Commit, Expect, Record, Status, StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter,
     ThreadLog,
 };
+use futures::executor::block_on;
 use rusqlite::Connection;
 
 const PAGE: usize = 2048;
@@ -274,24 +276,51 @@ async fn a_database_locked_by_another_is_unavailable() -> Result<(), Box<dyn std
     Ok(())
 }
 
-#[test]
-fn many_may_open_a_new_file_at_once() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+/// Lets eight do something at once with each of forty new files.
+fn eight_at_once<E: Display + Send>(
+    act: impl Fn(&Path, usize) -> Result<(), E> + Sync,
+    afterwards: impl Fn(&Path),
+) {
+    let folder = tempfile::tempdir().expect("a folder");
     for round in 0..40 {
         let path = folder.path().join(format!("{round}.db"));
         let together = std::sync::Barrier::new(8);
-        let opened: Result<Vec<_>, StoreError> = std::thread::scope(|scope| {
-            let open = || {
-                together.wait();
-                SqliteLog::open(&path)
-            };
-            let opening: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
-            let opened = opening.into_iter().map(|it| it.join().expect("it opens"));
-            opened.collect()
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                let (together, path, act) = (&together, &path, &act);
+                scope.spawn(move || {
+                    together.wait();
+                    act(path, n).unwrap_or_else(|error| panic!("round {round}: {error}"));
+                });
+            }
         });
-        opened.map_err(|error| format!("round {round}: {error}: {:?}", error.kind))?;
+        afterwards(&path);
     }
-    Ok(())
+}
+
+#[test]
+fn many_may_open_a_new_file_at_once() {
+    eight_at_once(|path, _| SqliteLog::open(path).map(drop), |_| {});
+}
+
+#[test]
+fn many_may_open_new_tables_at_once() {
+    eight_at_once(|path, _| SqliteTables::open(path).map(drop), |_| {});
+}
+
+#[test]
+fn many_may_open_a_new_index_at_once_and_none_empties_it() {
+    let put = |path: &Path, n: usize| {
+        let index = SqliteSearch::open(path)?;
+        let entry = IndexEntry::new(n.to_string(), "tea");
+        block_on(index.update(IndexUpdate::put([entry])))
+    };
+    eight_at_once(put, |path| {
+        let index = SqliteSearch::open(path).expect("an index");
+        let query = SearchQuery::new("tea").limit(9);
+        let found = block_on(index.search(&query)).expect("a search");
+        assert_eq!(found.len(), 8);
+    });
 }
 
 #[tokio::test]
