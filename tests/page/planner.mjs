@@ -26,7 +26,7 @@ export async function planner({ url, browser, pictures, step }) {
 
   await page.getByRole('button', { name: 'New', exact: true }).click();
   await view.say('create a trader named alpha');
-  await view.asked('Which model? There is: glimmer, harbour');
+  await view.asked('Which model? There are: glimmer, harbour');
   await view.card.getByRole('textbox').fill('glimmer');
   await view.card.getByRole('textbox').press('Enter');
   await view.asked('model glimmer, name alpha');

@@ -1,7 +1,7 @@
 //! Words that limit an order, or say for whom it is placed.
-use fugato::words::{DayReference, TimeReference, day_mentions, numerals};
+use fugato::words::{DayReference, TimeReference, after_word, courtesy, day_mentions, numerals};
 
-use super::{WORDS, assets, says};
+use super::{WORDS, assets, says, trades};
 
 /// Returns true if an order is to wait: for a time, or for the market.
 pub(super) fn waits(message: &str) -> bool {
@@ -110,6 +110,35 @@ pub(super) fn unclear(message: &str) -> Option<String> {
     ordered(&words)
         .and_then(|(from, end)| message.get(from..end).map(str::to_owned))
         .or_else(|| addressed(message))
+        .or_else(|| beside(message))
+}
+
+/// Returns what an order is followed by that tells nothing of it: "and tell my wife".
+fn beside(message: &str) -> Option<String> {
+    const JOINS: [&str; 7] = [
+        " and then ",
+        " then ",
+        " and ",
+        "然后",
+        "顺便",
+        "同时",
+        "并且",
+    ];
+    let ends = JOINS
+        .iter()
+        .filter_map(|join| Some(message.rfind(join)? + join.len()));
+    let (order, part) = message.split_at_checked(ends.max()?)?;
+    let part = part.trim_matches(|c: char| !c.is_alphanumeric());
+    let plain = numerals(&part.to_lowercase());
+    let tells = plain.contains(|c: char| c.is_ascii_digit())
+        || !assets(&plain).is_empty()
+        || trades(&plain);
+    let mut rest = plain.as_str();
+    while let Some(behind) = after_word(rest, &WORDS.around_order) {
+        rest = behind.trim_start_matches(|c: char| !c.is_alphanumeric());
+    }
+    let is_lost = trades(order) && !tells && !rest.is_empty() && courtesy(part).is_none();
+    is_lost.then(|| part.to_owned())
 }
 
 /// Returns the place of the words that have somebody else place an order: "let alpha buy", "alpha
