@@ -45,54 +45,60 @@ async fn carry_on(desk: &Fixture, runner: &Runner<Page>) -> Result<Page, RunErro
     }
 }
 
-fn graphs(calls: &Calls) -> Result<Vec<(&'static str, Graph<Page>)>, Failure> {
+/// The graphs in which a process dies, by their names.
+const GRAPHS: [&str; 4] = ["three", "pause", "midway", "scatter"];
+
+fn graph(name: &str, calls: &Calls) -> Result<Graph<Page>, Failure> {
     let says = |name| NamedNode(name, calls.clone());
-    let pause = Graph::<Page>::starting_at("open")
-        .says(calls, &["open", "a"])
-        .pause("size", |_| "size?", |_, n: i64| Change::Count(n))
-        .pause("sum", |_| "sum?", |_, n: i64| Change::Count(10 * n))
-        .node("last", says("last"))
-        .fork("open", &["a", "size", "sum"], "last")
-        .edge("last", END)
-        .build()?;
-    let works = calls.clone();
-    let scatter = Graph::<Page>::starting_at("plan")
-        .node("plan", says("plan"))
-        .node("worker", move |cx: Context<Page>| {
-            works.note(cx.task());
-            async move { Ok::<_, BoxError>(line(cx.item::<String>()?)) }
-        })
-        .node("collect", async |cx: Context<Page>| {
-            line(cx.state().lines.concat())
-        })
-        .scatter("plan", "worker", |page| {
-            ["x", "y", "z"].map(|n| format!("{n}{}", page.count))
-        })
-        .edge("worker", "collect")
-        .branch("collect", ["plan", END], |page| {
-            if page.lines.len() < 10 { "plan" } else { END }
-        })
-        .build()?;
-    Ok(vec![
-        ("three", three(calls)?),
-        ("pause", pause),
-        ("midway", midway(calls)?),
-        ("scatter", scatter),
-    ])
+    Ok(match name {
+        "three" => three(calls)?,
+        "midway" => midway(calls)?,
+        "pause" => Graph::<Page>::starting_at("open")
+            .says(calls, &["open", "a"])
+            .pause("size", |_| "size?", |_, n: i64| Change::Count(n))
+            .pause("sum", |_| "sum?", |_, n: i64| Change::Count(10 * n))
+            .node("last", says("last"))
+            .fork("open", &["a", "size", "sum"], "last")
+            .edge("last", END)
+            .build()?,
+        _ => {
+            let works = calls.clone();
+            Graph::<Page>::starting_at("plan")
+                .node("plan", says("plan"))
+                .node("worker", move |cx: Context<Page>| {
+                    works.note(cx.task());
+                    async move { Ok::<_, BoxError>(line(cx.item::<String>()?)) }
+                })
+                .node("collect", async |cx: Context<Page>| {
+                    line(cx.state().lines.concat())
+                })
+                .scatter("plan", "worker", |page| {
+                    ["x", "y", "z"].map(|n| format!("{n}{}", page.count))
+                })
+                .edge("worker", "collect")
+                .branch("collect", ["plan", END], |page| {
+                    if page.lines.len() < 10 { "plan" } else { END }
+                })
+                .build()?
+        }
+    })
 }
 
 /// The process dies before or after any append, another one continues, and the end is the same as
 /// without a crash. No task with a stored outcome runs again.
 pub async fn k24_a_crash_at_any_append_changes_nothing(factory: &dyn LogFactory) -> CheckResult {
-    let calls = Calls::default();
-    for (name, graph) in graphs(&calls)? {
+    for name in GRAPHS {
+        let calls = Calls::default();
         let whole = Fixture::of(factory).await?;
-        let expected = carry_on(&whole, &whole.runner(&graph)).await?;
+        let expected = carry_on(&whole, &whole.runner(&graph(name, &calls)?)).await?;
         let appends = whole.log.commits().len();
         let once = calls.take();
         for nth in 1..=appends + 1 {
             for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
                 let what = format!("{name}, append {nth} {cut:?}");
+                // A task of a process that died may note its call late: it is no call of the next.
+                let calls = Calls::default();
+                let graph = graph(name, &calls)?;
                 let mut desk = Fixture::of(factory).await?;
                 desk.log.cut(nth, cut);
                 let died = carry_on(&desk, &desk.runner(&graph)).await;
