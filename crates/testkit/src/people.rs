@@ -258,7 +258,7 @@ pub async fn separate(program: &TestProgram, trial: PeopleTrial<'_>) {
     assert_eq!(ada.threads().await, before, "what is ada's is changed");
     let kept = ada.get(&format!("/threads/{THREAD}/timeline")).await;
     assert!(kept.body.contains(SECRET), "{kept:?}");
-    let open = mallory.stays(&operator).await;
+    let open = mallory.stays().await;
     let revoked = program.run(&["people", "revoke", "mallory"]);
     assert!(revoked.well, "{revoked:?}");
     let ended = tokio::time::timeout(REVOKED, open).await;
@@ -301,31 +301,27 @@ impl Client {
     }
 
     /// Opens a stream and a socket on a new conversation, and returns their end.
-    async fn stays(&self, operator: &Self) -> impl Future<Output = ()> + use<> {
+    async fn stays(&self) -> impl Future<Output = ()> + use<> {
         let hello = json!({ "text": "hello" });
         let begun = self.ask("POST", "/threads/open/runs", &hello).await;
         assert_eq!(begun.status, 202, "{begun:?}");
-        let (reader, listener) = (self.clone(), self.clone());
-        let streamed = tokio::spawn(async move { reader.get("/threads/open/events").await });
-        let heard = tokio::spawn(async move {
-            socket::listen(&listener.address, &listener.key, "open", REVOKED * 2).await
-        });
-        let opened = async {
-            while !operator
-                .get("/metrics")
-                .await
-                .body
-                .contains("streams_open 2")
-            {}
-        };
-        let opened = tokio::time::timeout(REVOKED, opened).await;
-        assert!(
-            opened.is_ok(),
-            "a stream and a socket are not open together"
+        let (address, key) = (&self.address, &self.key);
+        let events = format!(
+            "GET /threads/open/events HTTP/1.0\r\nhost: {address}\r\n\
+             authorization: Bearer {key}\r\n\r\n"
         );
+        let socket = socket::upgrade(address, key, "open");
+        let streamed = socket::hold(address, &events)
+            .await
+            .expect("a stream opens");
+        let heard = socket::hold(address, &socket)
+            .await
+            .expect("a socket opens");
         async move {
-            streamed.await.expect("it is read");
-            let heard = heard.await.expect("it is read");
+            let (streamed, heard) = futures::join!(streamed, heard);
+            let streamed = streamed.expect("it is read");
+            assert!(streamed.contains("200 OK"), "{streamed}");
+            let heard = heard.expect("it is read");
             assert!(heard.contains("not valid any more"), "{heard}");
         }
     }

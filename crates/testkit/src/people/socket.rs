@@ -36,12 +36,8 @@ async fn open(
     patience: Duration,
 ) -> io::Result<Response> {
     let mut stream = TcpStream::connect(address).await?;
-    let upgrade = format!(
-        "GET /ws/chat?thread={thread} HTTP/1.1\r\nhost: {address}\r\nconnection: upgrade\r\n\
-         upgrade: websocket\r\nsec-websocket-version: 13\r\n\
-         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nauthorization: Bearer {key}\r\n\r\n"
-    );
-    stream.write_all(upgrade.as_bytes()).await?;
+    let head = upgrade(address, key, thread);
+    stream.write_all(head.as_bytes()).await?;
     if let Some(message) = message {
         stream.write_all(&frame(message)).await?;
     }
@@ -62,6 +58,31 @@ async fn open(
         .and_then(|status| status.parse().ok());
     let status = status.filter(|status| *status != 101).unwrap_or(200);
     Ok(Response { status, body })
+}
+
+/// Returns the head of the request that opens a conversation.
+pub(super) fn upgrade(address: &str, key: &str, thread: &str) -> String {
+    format!(
+        "GET /ws/chat?thread={thread} HTTP/1.1\r\nhost: {address}\r\nconnection: upgrade\r\n\
+         upgrade: websocket\r\nsec-websocket-version: 13\r\n\
+         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nauthorization: Bearer {key}\r\n\r\n"
+    )
+}
+
+/// Sends a request of this head, waits until its answer begins, and returns what comes until it
+/// ends.
+pub(super) async fn hold(
+    address: &str,
+    head: &str,
+) -> io::Result<impl Future<Output = io::Result<String>> + use<>> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(head.as_bytes()).await?;
+    stream.readable().await?;
+    Ok(async move {
+        let mut heard = vec![];
+        stream.read_to_end(&mut heard).await?;
+        Ok(String::from_utf8_lossy(&heard).into_owned())
+    })
 }
 
 /// Returns a masked text frame; the mask of zeros leaves the text as it is.
