@@ -100,7 +100,7 @@ pub fn graph(
         .max_steps(max_steps)
         .memory_trigger(remember(
             memory,
-            |react| noted(&last_words(react)?).map(str::to_owned),
+            |react| noted(&last_words(react)?),
             |_| ReactUpdate::Remembered,
             |_| vec![],
         ))

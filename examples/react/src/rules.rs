@@ -2,7 +2,7 @@
 use fugato::{
     agent::{
         decision::ModelFailure,
-        memory::{is_no_note, to_recall, to_remember},
+        memory::{is_no_note, to_recall},
         toolbox::for_people,
     },
     cli::Lang,
@@ -139,16 +139,15 @@ fn recalled(parts: &[&str], call: &ToolCall, result: &Message) -> String {
     let found = for_people(result);
     let query = call.arguments.get("query").and_then(Value::as_str);
     let query = query.unwrap_or_default();
-    let mut notes = parts.iter().filter_map(|part| to_remember(part));
-    let first = notes.clone().next();
-    if let Some(note) = notes.find(|note| *note == query) {
+    let notes: Vec<String> = parts.iter().filter_map(|part| wishes::note(part)).collect();
+    if let Some(note) = notes.iter().find(|note| *note == query) {
         let kept = Lang::current().pick("In my notebook: ", "我的记事本里有：");
         // Notes like it are not what was just to be remembered.
         let same = found
             .lines()
             .find(|line| normalize(line) == normalize(note));
         return match same {
-            None if first != Some(note) => say!(
+            None if notes.first() != Some(note) => say!(
                 "Not noted: {note}. I take one note of a message: say it once more, alone.",
                 "没有记下：{note}。一句话只能记一条，请再单独说一次。"
             ),

@@ -4,11 +4,13 @@ mod files;
 mod sums;
 mod times;
 
+use std::borrow::Cow;
+
 use fugato::{
     agent::memory::{to_quote, to_recall, to_remember},
     state::{Lang, say},
     words::{
-        RestrictionKind, ShortAnswer, after_word, before_word, condition, courtesy, denied,
+        self, RestrictionKind, ShortAnswer, after_word, before_word, condition, courtesy, denied,
         forget_limit, forget_refusal, has_any_word, is_question, keywords, normalize, path,
         restriction, strip_phrase, to_forget, wishes,
     },
@@ -85,10 +87,18 @@ pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Intent> {
     Some(all)
 }
 
-/// Returns the part of a message that asks to remember something; the first, if several do.
-pub(crate) fn noted(message: &str) -> Option<&str> {
-    let mut parts = parts(message).into_iter();
-    parts.find(|part| to_remember(part).is_some())
+/// Returns the part of a message that asks to remember something, without what it takes back itself;
+/// the first, if several do.
+pub(crate) fn noted(message: &str) -> Option<String> {
+    let parts = parts(message).into_iter();
+    let mut notes = parts.filter(|part| to_remember(part).is_some());
+    notes.find_map(|part| words::corrected(part).ok().map(Cow::into_owned))
+}
+
+/// Returns the note that a part of a message asks to remember, without what it takes back itself.
+pub(crate) fn note(part: &str) -> Option<String> {
+    let meant = words::corrected(part).ok()?;
+    to_remember(&meant).map(str::to_owned)
 }
 
 /// Returns the file that a call is about.
@@ -259,11 +269,8 @@ fn instead(message: &str) -> Option<&str> {
 fn one(message: &str, before: Option<&str>) -> Option<Intent> {
     let text = message.trim();
     let call = |tool: &str, arguments: Value| Some(Intent::call(tool, arguments));
-    if let Some(note) = to_remember(text) {
-        // The note was stored when the run began; `recall` shows whether it is there.
-        let mut wish = Intent::call("recall", json!({ "query": note }));
-        wish.told.extend(behind(text, note).map(unread));
-        return Some(wish);
+    if to_remember(text).is_some() {
+        return Some(remembered(text));
     }
     if let Some(document) = to_quote(text) {
         return Some(Intent::answer(say!(
@@ -361,6 +368,24 @@ fn one(message: &str, before: Option<&str>) -> Option<Intent> {
         return Some(wish);
     }
     asked_of_notes(text).then(|| Intent::call("recall", json!({ "query": subject(text) })))
+}
+
+/// Returns the look at a note that was stored when the run began, which shows whether it is there.
+fn remembered(text: &str) -> Intent {
+    let meant = match words::corrected(text) {
+        Ok(meant) => meant,
+        Err(words) => {
+            return Intent::answer(say!(
+                "Nothing was noted: I cannot tell what “{words}” takes the place of. Say the note once \
+                 more as it is meant.",
+                "什么都没有记：不清楚“{words}”要替换哪一部分。请把要记的内容重新完整地说一遍。"
+            ));
+        }
+    };
+    let note = to_remember(&meant).unwrap_or_default();
+    let mut wish = Intent::call("recall", json!({ "query": note }));
+    wish.told.extend(behind(&meant, note).map(unread));
+    wish
 }
 
 /// Returns what stands behind a note, and is neither a part of it nor of asking to remember it.
