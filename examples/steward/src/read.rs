@@ -2,11 +2,12 @@
 //! `words.toml`.
 mod means;
 mod question;
+mod remark;
 
 use std::collections::BTreeMap;
 
 use fugato::{
-    form::{Fields, Form, text as text_of},
+    form::Fields,
     words::{after_word, amounts, clauses, dates, has_any_word, is_chinese, is_wanted},
 };
 use jiff::civil::Date;
@@ -65,6 +66,8 @@ pub struct RuleReader {
     unknown: Vec<String>,
     done: Vec<String>,
     without: Vec<String>,
+    adds: Vec<String>,
+    asks_for: Vec<String>,
     plain: Vec<String>,
     receipt: Vec<String>,
     wish: Vec<String>,
@@ -338,14 +341,19 @@ impl RuleReader {
                 has_any_word(head, &self.draft) && read.keys().all(|name| name == "reason")
             });
             let said = led.map_or(said.as_str(), |(_, told)| told);
+            let (said, beside) = self.beside(desk, form, said, base);
+            let said = said.as_str();
             let mut fields = desk.facts.read(form, said, base);
             if let Some(reason) = self.reason(desk, form, said, &fields, base) {
                 fields.insert("reason".into(), reason.into());
             }
+            let mut unread = desk.facts.unread(form, said, &fields, base);
+            unread.extend(beside);
+            unread.extend(self.left_over(desk, form, said, &fields, base));
             Some(Clause {
                 form: kind,
                 goal: if is_draft { Goal::Draft } else { Goal::Submit },
-                unread: desk.facts.unread(form, said, &fields, base),
+                unread,
                 amounts: match kind {
                     FormKind::Reimbursement => amounts(&dates(said, base, form.toward).rest),
                     _ => vec![],
@@ -502,74 +510,6 @@ impl RuleReader {
             [day] if is_reason => (told, format!("{day}，事由：{why}")),
             _ => (told, all.to_owned()),
         })
-    }
-
-    /// Returns the reason that a text tells in a part of its own, where nothing else tells more than
-    /// what was paid.
-    fn reason(
-        &self,
-        desk: &RuleData,
-        form: &Form<FormKind>,
-        text: &str,
-        read: &Fields,
-        base: Date,
-    ) -> Option<String> {
-        /// The most characters of what a trip is for.
-        const MOST: usize = 30;
-        let is_claim = form.name == FormKind::Reimbursement;
-        if !is_claim && form.name != FormKind::Application || read.len() < 2 {
-            return None;
-        }
-        let known = text_of(read, "reason");
-        let is_open = known.is_empty() || is_claim && form.names_only_choices(known);
-        let says_more = |part: &&String| {
-            let led = ["for ", "to ", "为", "因为"]
-                .iter()
-                .any(|word| part.starts_with(word));
-            let fits = is_claim || part.chars().count() <= MOST && !self.goes_somewhere(part);
-            let is_beside = self.means_receipt(part)
-                || self.means_attached(part)
-                || self.means_change(part)
-                || self.means_unknown(part)
-                || self.means_question(part)
-                || [
-                    &self.draft,
-                    &self.either,
-                    &self.total,
-                    &self.submit,
-                    &self.wish,
-                ]
-                .iter()
-                .any(|words| has_any_word(part, words))
-                || self.form_of(part).is_some()
-                || has_any_word(part, &["no", "not", "without"])
-                || part.contains(['不', '没', '别', '无']);
-            !led && fits
-                && !is_beside
-                && !self.says_nothing(part)
-                && (is_open || part.contains(known))
-        };
-        let remarks = desk.facts.remarks(form, text, base);
-        remarks.iter().find(says_more).cloned()
-    }
-
-    /// Returns true if a text has only words that say nothing of their own.
-    fn says_nothing(&self, text: &str) -> bool {
-        let lower = text.to_lowercase();
-        let known = || {
-            self.plain
-                .iter()
-                .chain(&self.lead)
-                .chain(&self.further)
-                .chain(&self.change)
-        };
-        let is_known = |word: &str| known().any(|it| it == word);
-        let han = known().filter(|word| !word.is_ascii());
-        let left = han.fold(lower.clone(), |left, word| left.replace(word.as_str(), " "));
-        let mut words = left
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty());
-        words.all(is_known)
     }
 
     /// Returns the form that a text names, or whose documents it names.

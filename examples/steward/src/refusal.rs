@@ -219,10 +219,15 @@ impl RuleData {
                 && !part.contains(|c: char| c.is_ascii_digit())
         })?;
         let clauses = self.reader.clauses(self, words, base);
-        let claims = clauses
-            .iter()
-            .filter(|it| it.form == FormKind::Reimbursement);
-        (claims.count() > 1).then(|| not_left_out(only.trim(), lang))
+        let claims = clauses.iter();
+        let claims = claims.filter(|it| it.form == FormKind::Reimbursement);
+        // One without currencies keeps its further amounts unread.
+        let amounts = claims.map(|claim| {
+            let mut unread = claim.unread.iter();
+            let more = unread.any(|part| part.contains(|c: char| c.is_ascii_digit()));
+            1 + usize::from(more)
+        });
+        (amounts.sum::<usize>() > 1).then(|| not_left_out(only.trim(), lang))
     }
 
     /// Returns the answer to words that tell one claim with several amounts: "30 euros for the taxi and
