@@ -152,13 +152,13 @@ impl RuleReader {
         };
         let mut parts = desk.facts.remarks(form, text, base);
         parts.retain(|part| !is_known(part));
-        let bare = |part: &String| {
+        let led = |part: &String| {
             after_word(part, &["and", "but"])
                 .unwrap_or(part)
                 .trim()
                 .to_owned()
         };
-        parts.iter().map(bare).collect()
+        parts.iter().map(led).collect()
     }
 }
 
