@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Returns the facts about a topic that were looked up, in one line.
-/// Of balances, positions and prices only those of the assets that the question names, if it names
+/// Of balances, positions, prices and orders only those of the assets that the question names, if it names
 /// any.
 pub fn told(session: &PlannerSession, asked: &str, topic: Topic, lang: Lang) -> String {
     // "My balance and the price of BTC" asks for the whole balance.
@@ -39,7 +39,9 @@ pub fn told(session: &PlannerSession, asked: &str, topic: Topic, lang: Lang) -> 
         Topic::Prices => lines(session, topic, "; ", |it: &Price| {
             is_asked(&it.symbol).then(|| offer(it))
         }),
-        Topic::Orders => lines(session, topic, "; ", |it| Some(order(it, lang))),
+        Topic::Orders => lines(session, topic, "; ", |it: &Order| {
+            is_asked(&it.symbol).then(|| order(it, lang))
+        }),
     };
     let text = match text {
         None => lang.pick("it could not be looked up", "现在查不到").into(),

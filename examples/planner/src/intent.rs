@@ -2,6 +2,7 @@
 //! `words.toml` and `facts.toml`.
 mod limits;
 mod names;
+mod questions;
 mod several;
 mod things;
 
@@ -13,8 +14,8 @@ use std::{
 
 use fugato::agent::memory::to_recall;
 use fugato::words::{
-    OrderTerms, RestrictionKind, after_word, corrected, courtesy, has_any_word, is_negated,
-    is_question, is_wanted, normalize, number_after, numerals, restriction,
+    OrderTerms, RestrictionKind, after_word, corrected, has_any_word, is_negated, is_question,
+    is_wanted, normalize, number_after, numerals, restriction,
 };
 use serde::Deserialize;
 
@@ -26,6 +27,7 @@ use crate::{
 pub(crate) use several::one_by_one;
 pub use {
     names::{name_after, removed, unread_of_trader},
+    questions::{unread_limits, unread_questions},
     several::{order_behind, wishes},
     things::{assets, unknown_thing, untraded},
 };
@@ -88,6 +90,8 @@ struct Words {
     balance: Vec<String>,
     later: Vec<String>,
     other_time: Vec<String>,
+    periods: Vec<String>,
+    currencies: Vec<String>,
     beyond: Vec<String>,
     around: Vec<String>,
     operate: Vec<String>,
@@ -124,8 +128,14 @@ fn says(message: &str, words: &[String]) -> bool {
     has_any_word(message, words)
 }
 
-/// Returns the topics of a message. In doubt it returns more: an extra look-up does no harm.
+/// Returns the topics of a message, those of each of its questions. In doubt it returns more: an extra
+/// look-up does no harm.
 pub fn topics(message: &str) -> BTreeSet<Topic> {
+    let parts = questions::parts(message).into_iter();
+    parts.flat_map(topics_of_one).collect()
+}
+
+fn topics_of_one(message: &str) -> BTreeSet<Topic> {
     let all = facts::all().iter();
     let about = all.filter(|(_, fact)| says(message, &fact.words));
     let mut topics: BTreeSet<Topic> = about.map(|(topic, _)| *topic).collect();
@@ -165,17 +175,6 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
 /// Returns true if a question is about what was done: "what did I pay for BTC?", 我买过吗.
 pub fn asks_of_the_past(message: &str) -> bool {
     asks(message) && says(message, &WORDS.past)
-}
-
-/// Returns the further questions of a message that are about nothing that can be looked up: "and what
-/// would they bring me?".
-pub fn unread_questions(message: &str) -> Vec<&str> {
-    let ends = [',', '，', ';', '；', '?', '？', '.', '。', '!', '！', '\n'];
-    let parts = message.split_inclusive(ends).skip(1).map(str::trim);
-    let parts = parts.map(|part| part.strip_prefix("and ").unwrap_or(part));
-    let is_unread = |part: &&str| asks(part) && topics(part).is_empty() && courtesy(part).is_none();
-    let unread = parts.filter(is_unread);
-    unread.map(|part| part.trim_end_matches(ends)).collect()
 }
 
 /// Returns true if a message asks for something to be told, with or without a question mark.

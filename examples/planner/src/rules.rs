@@ -92,13 +92,24 @@ pub(crate) fn read_out(session: &PlannerSession, message: &str) -> Option<String
     if intent::asks_what_runs(message) {
         lines.push(not_run(lang).to_owned());
     }
+    let limits = intent::unread_limits(message);
+    // What was left out names none of what is asked for.
+    let asked = limits
+        .iter()
+        .fold(message.to_owned(), |asked, words| asked.replace(words, " "));
     let told = topics
         .into_iter()
-        .map(|topic| told(session, message, topic, lang));
+        .map(|topic| told(session, &asked, topic, lang));
     lines.extend(told);
     if lines.is_empty() {
         return None;
     }
+    lines.extend(limits.into_iter().map(|words| {
+        lang.pick(
+            format!("I did not take “{words}” into account."),
+            format!("没有考虑“{words}”。"),
+        )
+    }));
     lines.extend(intent::unread_questions(message).into_iter().map(|words| {
         lang.pick(
             format!("I did not understand “{words}”."),
