@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub use answer::answer;
-pub(crate) use kind::{meant, noted, reminded, several, waived};
+pub(crate) use kind::{behind_files, meant, noted, reminded, several, waived};
 pub use reminder::intent_of;
 pub(crate) use words::retimed;
 

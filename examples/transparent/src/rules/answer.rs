@@ -51,6 +51,16 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
         lang.pick("I could not do this:", "没能做到："),
         failed.chain(skipped).collect(),
     );
+    let asked = super::behind_files(&turn.request.text);
+    let unread = asked.into_iter().flat_map(|(_, questions)| questions);
+    let unread = unread.map(|words| format!("- {words}"));
+    part(
+        lang.pick(
+            "I did not understand this, and did nothing of it:",
+            "这一部分没听懂，什么也没做：",
+        ),
+        unread.collect(),
+    );
     if turn.stop == Some(TurnStop::Moves) {
         let stopped = lang.pick(
             "I stopped: I may not take more steps.",

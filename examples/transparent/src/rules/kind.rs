@@ -5,8 +5,8 @@ use fugato::{
     agent::memory::{is_taken_back, to_remember},
     words::{
         CronExpression, RestrictionKind, ScheduleError, ShortAnswer, TimeReference, after_word,
-        condition, corrected, day_mentions, denied, forget_limit, is_negated, is_question, path,
-        restriction, to_forget, wishes,
+        before_word, condition, corrected, courtesy, day_mentions, denied, forget_limit,
+        is_negated, is_question, path, restriction, to_forget, wishes,
     },
 };
 use jiff::{Zoned, civil::date, tz::TimeZone};
@@ -161,6 +161,7 @@ pub(super) fn kind(lower: &str) -> WishKind {
     if several(lower).len() > 1 && both(lower).is_none() {
         return (IntentKind::Chat, "several", 0.1);
     }
+    let lower = behind_files(lower).map_or(lower, |(wanted, _)| wanted);
     if AGENDA.are_in(lower) && !FILES.are_in(lower) && !day_mentions(lower).is_empty() {
         return (IntentKind::Execute, "agenda", 0.2);
     }
@@ -239,6 +240,7 @@ pub(crate) fn several(text: &str) -> Vec<&str> {
             (IntentKind::Execute, "files" | "read", _)
         )
     };
+    let reminds = |text: &str| REMINDER.are_in(&text.to_lowercase());
     let mut parts = wishes(text, |before, part| {
         let lower = part.to_lowercase();
         let said = denied(&lower).unwrap_or(&lower);
@@ -248,14 +250,75 @@ pub(crate) fn several(text: &str) -> Vec<&str> {
         let is_next = ["then", "再", "然后", "接着"]
             .iter()
             .any(|word| before.to_lowercase().ends_with(word));
+        // "Read" alone is done by the person, and a file is read here.
+        let of_files = |text: &str| is_of_files(plain(text));
         own || is_next && notes(before) && is_known(&lower)
+            || reminds(before) && (of_files(part) || asks(part))
+            || of_files(before) && reminds(part)
     });
+    let all = parts.len();
     // "No, remember that …" is one wish.
     parts.retain(|part| {
         let lower = part.to_lowercase();
-        notes(part) || REMINDER.are_in(&lower) || is_known(&lower)
+        notes(part) || reminds(part) || is_known(&lower) || all > 1 && asks(part)
     });
     parts
+}
+
+/// Returns a text without the marks and the words at its end that lead to what follows it.
+fn plain(text: &str) -> &str {
+    const LEADS: [&str; 8] = [
+        "and", "then", "also", "please", "然后", "再", "接着", "顺便",
+    ];
+    let trimmed = |text: &'_ str| text.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
+    let mut plain = text.get(..trimmed(text)).unwrap_or(text);
+    while let Some(before) = before_word(plain, &LEADS) {
+        plain = before.get(..trimmed(before)).unwrap_or(before);
+    }
+    plain
+}
+
+/// Returns true if a text wants a list of files, or a file that it names.
+fn is_of_files(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    match about_files(&lower) {
+        (IntentKind::Execute, "files", _) => true,
+        (IntentKind::Execute, "read", _) => super::words::file(&lower).is_some(),
+        _ => false,
+    }
+}
+
+/// Returns true if a text asks for more than consent: "who wrote it?", but not "ok?".
+fn asks(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let bare = lower.trim_end().trim_end_matches(['?', '？']);
+    let is_kind = ShortAnswer::of(bare).is_some()
+        || courtesy(text).is_some()
+        || [
+            "好吗",
+            "可以吗",
+            "行吗",
+            "好不好",
+            "please",
+            "will you",
+            "would you",
+            "can you",
+        ]
+        .contains(&bare);
+    let is_told = after_word(bare, &["tell me", "告诉我"]).is_some();
+    !is_kind && (is_told || is_question(bare) || bare.len() < lower.trim_end().len())
+}
+
+/// Returns the part of a text that asks for files, and the questions behind it that no rule answers:
+/// "what is in plan.md" and "who wrote it?"; none if nothing stands behind it.
+pub(crate) fn behind_files(text: &str) -> Option<(&str, Vec<&str>)> {
+    let parts = wishes(text, |before, part| {
+        let lower = part.to_lowercase();
+        let holds = READ.are_in(&lower) || MENTIONS.iter().any(|word| lower.contains(word));
+        is_of_files(plain(before)) && asks(part) && !holds && !is_of_files(part)
+    });
+    let (first, rest) = parts.split_first()?;
+    (!rest.is_empty()).then(|| (*first, rest.to_vec()))
 }
 
 /// Returns what a text asks to remember and the reminder that it asks for, if it is these two wishes.
