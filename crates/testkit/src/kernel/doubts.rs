@@ -8,6 +8,7 @@ use fugato_graph::{
 };
 use fugato_state::Question;
 use fugato_store::LeaseRequest;
+use futures::future::{Either, select};
 use tokio::sync::Notify;
 
 use super::{
@@ -279,13 +280,14 @@ enum Careless {
 }
 
 async fn careless(cx: &Context<Page>, how: Careless, world: &Calls) -> Result<(), BoxError> {
-    let (notes, begun) = (world.clone(), Arc::new(Notify::new()));
-    let begins = begun.clone();
+    let (begun, left) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (notes, begins, leaves) = (world.clone(), begun.clone(), left.clone());
     let act = move |_| async move {
         notes.note("act");
         begins.notify_one();
-        // Long enough for nodes that do not wait; the connection is lost in the end.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        if !matches!(how, Careless::Catches | Careless::Asks) {
+            leaves.notified().await;
+        }
         Err::<String, _>("the connection was lost")
     };
     let acting = cx.effect("mail", EffectClass::Once, &(), act);
@@ -295,12 +297,18 @@ async fn careless(cx: &Context<Page>, how: Careless, world: &Calls) -> Result<()
             _ = acting => {}
             () = begun.notified() => {}
         },
-        Careless::TimesOut => drop(tokio::time::timeout(Duration::from_millis(5), acting).await),
+        Careless::TimesOut => {
+            let polled = select(acting, Box::pin(begun.notified())).await;
+            if let Either::Right(((), acting)) = polled {
+                drop(tokio::time::timeout(Duration::from_millis(5), acting).await);
+            }
+        }
         Careless::Spawns => {
-            let polled = futures::future::select(acting, Box::pin(begun.notified())).await;
+            let polled = select(acting, Box::pin(begun.notified())).await;
             drop(polled);
         }
     }
+    left.notify_one();
     Ok(())
 }
 

@@ -36,8 +36,8 @@ async fn open(
     patience: Duration,
 ) -> io::Result<Response> {
     let mut stream = TcpStream::connect(address).await?;
-    let head = upgrade(address, key, thread);
-    stream.write_all(head.as_bytes()).await?;
+    let request = upgrade(address, key, thread);
+    stream.write_all(request.as_bytes()).await?;
     if let Some(message) = message {
         stream.write_all(&frame(message)).await?;
     }
@@ -60,7 +60,7 @@ async fn open(
     Ok(Response { status, body })
 }
 
-/// Returns the head of the request that opens a conversation.
+/// Returns the request that opens a conversation.
 pub(super) fn upgrade(address: &str, key: &str, thread: &str) -> String {
     format!(
         "GET /ws/chat?thread={thread} HTTP/1.1\r\nhost: {address}\r\nconnection: upgrade\r\n\
@@ -69,14 +69,13 @@ pub(super) fn upgrade(address: &str, key: &str, thread: &str) -> String {
     )
 }
 
-/// Sends a request of this head, waits until its answer begins, and returns what comes until it
-/// ends.
+/// Sends a request, waits until its answer begins, and returns what comes until it ends.
 pub(super) async fn hold(
     address: &str,
-    head: &str,
+    request: &str,
 ) -> io::Result<impl Future<Output = io::Result<String>> + use<>> {
     let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(request.as_bytes()).await?;
     stream.readable().await?;
     Ok(async move {
         let mut heard = vec![];
