@@ -126,12 +126,13 @@ fn phrases(lower: &str, of_prices: bool) -> Vec<Range<usize>> {
         let word = lower.get(range.clone()).unwrap_or_default();
         word.trim_end_matches('.')
     };
+    let is_thing = |word: &str| {
+        !assets(word).is_empty() || facts::all().values().any(|fact| says(word, &fact.words))
+    };
     let is_known = |word: &str| {
         KNOWN.contains(&word)
             || of_prices && DOLLARS.contains(&word)
-            || !assets(word).is_empty()
             || WORDS.around.iter().any(|known| known == word)
-            || facts::all().values().any(|fact| says(word, &fact.words))
             || word
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || byte == b'.')
@@ -153,7 +154,9 @@ fn phrases(lower: &str, of_prices: bool) -> Vec<Range<usize>> {
                 .iter()
                 .any(|it| text(it).contains(|c: char| c.is_ascii_digit()));
         let is_left_out = word == "without" && !object.is_empty();
-        let is_unread = object.iter().any(|it| !is_known(text(it)));
+        // "How is my position in ETH doing?" is about ETH.
+        let is_of_thing = object.iter().any(|it| is_thing(text(it)));
+        let is_unread = !is_of_thing && object.iter().any(|it| !is_known(text(it)));
         if let Some(last) = object
             .last()
             .filter(|_| is_bound || is_left_out || is_unread)
