@@ -60,6 +60,50 @@ pub fn unread_limits(message: &str) -> Vec<&str> {
     whole.into_iter().filter_map(|it| message.get(it)).collect()
 }
 
+/// Words behind a preposition that limit nothing: "in total", "at the moment".
+const KNOWN: [&str; 40] = [
+    "a",
+    "an",
+    "it",
+    "them",
+    "this",
+    "that",
+    "these",
+    "me",
+    "you",
+    "i",
+    "we",
+    "do",
+    "have",
+    "is",
+    "are",
+    "there",
+    "here",
+    "total",
+    "general",
+    "detail",
+    "stock",
+    "hand",
+    "moment",
+    "market",
+    "book",
+    "desk",
+    "wallet",
+    "each",
+    "every",
+    "now",
+    "today",
+    "right",
+    "at",
+    "and",
+    "or",
+    "coin",
+    "coins",
+    "everything",
+    "ones",
+    "one",
+];
+
 /// Returns where an English question has words such as "in euros" and "above 60000", of which nothing is
 /// looked up by itself.
 fn phrases(lower: &str, of_prices: bool) -> Vec<Range<usize>> {
@@ -70,48 +114,6 @@ fn phrases(lower: &str, of_prices: bool) -> Vec<Range<usize>> {
     /// Behind these a number is a bound.
     const BOUNDS: [&str; 9] = [
         "above", "below", "over", "under", "since", "before", "after", "between", "than",
-    ];
-    const KNOWN: [&str; 40] = [
-        "a",
-        "an",
-        "it",
-        "them",
-        "this",
-        "that",
-        "these",
-        "me",
-        "you",
-        "i",
-        "we",
-        "do",
-        "have",
-        "is",
-        "are",
-        "there",
-        "here",
-        "total",
-        "general",
-        "detail",
-        "stock",
-        "hand",
-        "moment",
-        "market",
-        "book",
-        "desk",
-        "wallet",
-        "each",
-        "every",
-        "now",
-        "today",
-        "right",
-        "at",
-        "and",
-        "or",
-        "coin",
-        "coins",
-        "everything",
-        "ones",
-        "one",
     ];
     const DOLLARS: [&str; 4] = ["usd", "dollar", "dollars", "bucks"];
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_'.".contains(c);
@@ -157,10 +159,8 @@ fn phrases(lower: &str, of_prices: bool) -> Vec<Range<usize>> {
         // "How is my position in ETH doing?" is about ETH.
         let is_of_thing = object.iter().any(|it| is_thing(text(it)));
         let is_unread = !is_of_thing && object.iter().any(|it| !is_known(text(it)));
-        if let Some(last) = object
-            .last()
-            .filter(|_| is_bound || is_left_out || is_unread)
-        {
+        let is_limit = is_bound || is_left_out || is_unread;
+        if let Some(last) = object.last().filter(|_| is_limit) {
             // "More" goes with "than 1000".
             let first = words.get(at.wrapping_sub(1)).filter(|_| word == "than");
             found.push(first.unwrap_or(lead).start..last.start + text(last).len());
