@@ -8,7 +8,7 @@ use fugato::words::has_any_word;
 use super::{
     Facts, Understanding,
     lex::{Noun, PERMITS, Query, Verb},
-    plan::{is_ahead, spanned},
+    plan::{is_ahead, possible, spanned},
     when::When,
     wish::{Clause, Role, expand, not_understood},
     words::Words,
@@ -60,6 +60,7 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
     let within = within.as_ref();
     let queries = &clause.queries;
     let has = |query: Query| queries.contains(&query);
+    let counts = has(Query::Count) || has(Query::Length);
     let acted = matches!(
         clause.verbs.as_slice(),
         [(Verb::Move | Verb::Done, false), ..]
@@ -79,10 +80,12 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
         desk.why(&there)
     } else if clause.verbs.iter().any(|(verb, _)| *verb == Verb::Deadline) {
         desk.deadlines(&named, within)
+    } else if !named.is_empty() && has(Query::Length) {
+        desk.lengths(clause, &named)
     } else if !named.is_empty() && has(Query::Count) {
         desk.count(Some(&named))
     } else if !named.is_empty() {
-        desk.about(&named, clause, within)
+        desk.about(&named, clause)
     } else if clause.nouns.contains(&Noun::Pending)
         || (clause
             .verbs
@@ -95,16 +98,14 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
             Some(when) => desk.left(when),
             None => desk.pending(),
         }
-    } else if has(Query::Count)
+    } else if counts
         && clause.has(Verb::Free)
         && let Some(when) = within
     {
         desk.free(Some(when))
-    } else if has(Query::Count)
-        && let Some(when) = within
-    {
+    } else if counts && let Some(when) = within {
         desk.load(when)
-    } else if has(Query::Count) {
+    } else if counts {
         desk.count(None)
     } else if has(Query::Free) || clause.has(Verb::Free) || clause.nouns.contains(&Noun::Off) {
         desk.free(within)
@@ -339,15 +340,67 @@ impl AnswerContext<'_> {
         )
     }
 
-    /// Returns where these tasks lie. "Is Friday fine for the report?" asks what is free there, too.
-    fn about(&self, named: &BTreeSet<u32>, clause: &Clause, within: Option<&When>) -> String {
+    /// Returns how long these tasks take. A course takes as long as it lies there.
+    fn lengths(&self, clause: &Clause, named: &BTreeSet<u32>) -> String {
+        let names = clause.names.iter();
+        let asked = names.filter(|(_, role)| *role != Role::Except);
+        let lines = asked.flat_map(|(name, _)| self.words.terms_of(name, self.facts));
+        let lines: Vec<String> = lines.collect();
+        if lines.is_empty() {
+            return self.facts_of(named, false);
+        }
+        lines.join("\n")
+    }
+
+    /// Returns where these tasks lie. "Is Friday fine for the report?", "Can it wait until Friday?" ask
+    /// whether they may lie there, too.
+    fn about(&self, named: &BTreeSet<u32>, clause: &Clause) -> String {
         let asks_if_done = |(verb, _): &(Verb, bool)| matches!(verb, Verb::Done | Verb::Undone);
         let told = self.facts_of(named, clause.verbs.iter().any(asks_if_done));
-        let asks_if_fine = clause.queries.is_empty() && has_any_word(&clause.text, &PERMITS);
-        match within.filter(|_| asks_if_fine) {
-            Some(when) => format!("{told}\n{}", self.free(Some(when))),
-            None => told,
+        let permits = has_any_word(&clause.text, &PERMITS)
+            || has_any_word(&clause.text, &["能", "行吗", "行不行"]);
+        let mut whens = clause.whens.iter();
+        let asked = whens.find(|(when, _)| when.is_named());
+        let Some((when, role)) =
+            asked.filter(|_| permits && clause.queries.is_empty() && clause.amounts.is_empty())
+        else {
+            return told;
+        };
+        let within = match role {
+            Role::At | Role::To => named_together(when, &clause.whens),
+            role => spanned(when, *role, self.facts),
+        };
+        let may = named.iter().filter_map(|id| self.may_lie(*id, &within));
+        let lines: Vec<String> = std::iter::once(told).chain(may).collect();
+        lines.join("\n")
+    }
+
+    /// Returns whether an item that is not done may lie in some days and times, or what prevents it.
+    fn may_lie(&self, id: u32, within: &When) -> Option<String> {
+        let task = self.facts.schedule.task(id)?;
+        if task.event_type == EventType::Course || task.marks.done {
+            return None;
         }
+        let name = self.words.name(id)?;
+        if task.slots.iter().any(|slot| within.begins(slot)) {
+            return Some(self.pick(
+                format!("{name} lies there already."),
+                format!("{name}已经在那里。"),
+            ));
+        }
+        let class = self.facts.schedule.class_of(task);
+        let end = class.and_then(|class| class.end_date.clone());
+        let last = task.marks.deadline.clone().into_iter().chain(end).min();
+        let last = last.map_or_else(String::new, |last| {
+            self.pick(format!(" It is due by {last}."), format!("最晚 {last}。"))
+        });
+        Some(match possible(id, within, self.facts) {
+            Ok(place) => self.pick(
+                format!("Yes, {name} could lie on {place}.{last}"),
+                format!("可以，{name}能排在 {place}。{last}"),
+            ),
+            Err(why) => self.pick(format!("No: {why}."), format!("不行：{why}。")),
+        })
     }
 
     fn facts_of(&self, named: &BTreeSet<u32>, asks_if_done: bool) -> String {

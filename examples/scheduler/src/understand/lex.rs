@@ -50,6 +50,7 @@ pub(super) enum Query {
     When,
     Why,
     Count,
+    Length,
     Free,
     Where,
     Who,
@@ -425,6 +426,48 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
         );
         if let (true, Ok(number)) = (counts, token.text.parse()) {
             token.kind = Kind::Number(number);
+        }
+    }
+    // 晚一个小时 is later, and no evening.
+    let later = |tokens: &[Token]| {
+        let unit = |it: &Token| {
+            matches!(
+                it.kind,
+                Kind::Noun(Noun::Hour | Noun::Minute | Noun::Section | Noun::Day | Noun::Weeks)
+            )
+        };
+        let amount = |it: &Token| {
+            matches!(it.kind, Kind::Number(_) | Kind::Noun(Noun::Half)) || it.text == "一个"
+        };
+        let mut rest = tokens.iter().skip(1);
+        let counts = rest.by_ref().take_while(|it| amount(it)).count();
+        counts > 0 && tokens.get(counts + 1).is_some_and(unit)
+    };
+    for at in 0..tokens.len() {
+        let later = tokens.get(at..).is_some_and(later);
+        let Some(token) = tokens.get_mut(at).filter(|_| later) else {
+            continue;
+        };
+        match token.text.as_str() {
+            "晚" => token.kind = Kind::Verb(Verb::Later),
+            "早" => token.kind = Kind::Verb(Verb::Earlier),
+            _ => {}
+        }
+    }
+    // 能等到周五吗 asks about a day, and is no condition.
+    let waits = |tokens: &[Token]| {
+        let mut rest = tokens.iter().skip(1);
+        let until = rest
+            .next()
+            .is_some_and(|it| it.kind == Kind::Relation(Relation::To));
+        let mut rest = rest.skip_while(|it| it.kind.is_time());
+        let ends = |it: &Token| matches!(it.kind, Kind::Filler | Kind::Stop(_) | Kind::Pause);
+        until && tokens.get(2).is_some_and(|it| it.kind.is_time()) && rest.all(ends)
+    };
+    for at in 0..tokens.len() {
+        let waits = tokens.get(at..).is_some_and(waits);
+        if let Some(token) = tokens.get_mut(at).filter(|it| it.text == "等" && waits) {
+            token.kind = Kind::Filler;
         }
     }
     // 这周的安排 is a thing, 把这周的安排到下周 something to do.

@@ -171,6 +171,29 @@ pub(crate) fn place_pending(facts: &Facts<'_>) -> Understanding {
     desk.finish()
 }
 
+/// Returns true if a text says that something does not have to be somewhere.
+fn needs_not_be(text: &str) -> bool {
+    const WORDS: [&str; 4] = [
+        "n't have to be ",
+        "not have to be ",
+        "n't need to be ",
+        "不一定",
+    ];
+    WORDS.iter().any(|words| text.contains(words))
+}
+
+/// Returns the place that an item would get within some days and times, or why there is none.
+pub(super) fn possible(id: u32, within: &When, facts: &Facts<'_>) -> Result<String, String> {
+    let mut desk = Planner::new(facts, Limits::default());
+    let start = facts.schedule.task(id).and_then(ScheduleTask::start);
+    desk.find(id, within, start)?;
+    let words = Words {
+        schedule: &desk.work,
+        ..desk.words
+    };
+    Ok(words.lies(id))
+}
+
 enum Step {
     Planned,
     PlaceAll,
@@ -253,11 +276,9 @@ impl<'a> Planner<'a> {
 
     /// Plans one wish.
     fn wish(&mut self, clause: &Clause) -> PlanResult<Step> {
-        if let Some(part) = clause.unknown.first().filter(|_| !clause.has(Verb::Add)) {
+        let unread = clause.unknown.first().or(clause.quoted.first());
+        if let Some(part) = unread.filter(|_| !clause.has(Verb::Add)) {
             return Err(not_understood(part, self.facts));
-        }
-        if let Some(quoted) = clause.quoted.first().filter(|_| !clause.has(Verb::Add)) {
-            return Err(not_understood(quoted, self.facts));
         }
         if clause
             .whens
@@ -273,7 +294,8 @@ impl<'a> Planner<'a> {
             Some((Verb::Deadline, _)) => matches!(unit, Noun::Day | Noun::Weeks),
             _ => false,
         };
-        if !clause.amounts.iter().all(counts) {
+        // What does not have to be there may be.
+        if needs_not_be(&clause.text) || !clause.amounts.iter().all(counts) {
             return Err(not_understood(&clause.text, self.facts));
         }
         let denies = || clause.denies(Verb::Keep) || denies_free(&clause.text);

@@ -108,6 +108,13 @@ fn preferred_and_placed(text: &str, facts: &Facts<'_>) -> Option<PreferenceArgs>
     (understand(rest, facts) == Understanding::PlaceAll).then_some(args)
 }
 
+/// Returns true if a text is no more than a length, and the name of what it is of if that is allowed.
+pub(super) fn is_length(text: &str, of_name: bool, facts: &Facts<'_>) -> bool {
+    let said = Sentence::of(&tokens(text, facts), facts);
+    let plain = said.words.is_empty() && said.days.is_empty() && said.unknown.is_empty();
+    plain && !said.lengths.is_empty() && (of_name || said.names.is_empty())
+}
+
 fn is_condition(token: &lex::Token) -> bool {
     matches!(
         token.kind,
@@ -197,7 +204,9 @@ fn wants_more(text: &str, facts: &Facts<'_>) -> bool {
 impl Sentence<'_> {
     /// Answers a question about preferences, or about the terms of something.
     fn asked(&self) -> Option<String> {
-        use TermWord::{Asks, Each, Fine, HowLong, OnePiece, Preferences, Split};
+        use TermWord::{
+            Asks, Each, Fine, HowLong, Must, OnePiece, Preferences, Put, Split, Study, Takes,
+        };
         let (lang, words) = (self.facts.lang, Words::of(self.facts));
         let bare = self.names.is_empty() && self.days.is_empty() && self.bare();
         if bare && self.unknown.is_empty() && self.says(&[Preferences], &[Asks, Each]) {
@@ -209,7 +218,8 @@ impl Sentence<'_> {
         let about = [HowLong, Split, OnePiece];
         let asks = self.is_question || self.has(HowLong);
         let known = self.unknown.is_empty() && about.iter().any(|word| self.has(*word));
-        if !asks || !known || !self.says(&[], &[&about[..], &[Each, Fine]].concat()) {
+        let also = [Each, Fine, Takes, Must, Put, Study];
+        if !asks || !known || !self.says(&[], &[&about[..], &also].concat()) {
             return None;
         }
         let [name] = self.names.as_slice() else {
@@ -487,12 +497,11 @@ impl Sentence<'_> {
 
     /// "Do not touch the Thursday slot of it".
     fn stay(&self) -> Option<TermsWish> {
-        use TermWord::{Not, Touch};
         let ([name], true) = (self.names.as_slice(), self.bare()) else {
             return None;
         };
         let days = self.all_days();
-        let says = self.says(&[Not, Touch], &[]) && self.has_once(Touch) && !days.is_empty();
+        let says = self.denies(TermWord::Touch) && !days.is_empty();
         says.then(|| TermsWish::Stay(name.clone(), days))
     }
 
@@ -500,13 +509,20 @@ impl Sentence<'_> {
     fn closed(&self) -> Option<TermsWish> {
         use TermWord::{Afternoon, Each, Evening, Morning, Must, Never, Not, Put};
         let also = [Put, Each, Not, Never, Morning, Afternoon, Evening, Must];
-        let denies = self.has(Not) || self.has(Never);
+        // What does not have to be there may be.
+        let needs_not = self.words.windows(2).any(|pair| pair == [Not, Must]);
+        let denies = (self.has(Not) || self.has(Never)) && !needs_not;
         if !self.bare() || !denies || !self.says(&[], &also) {
             return None;
         }
         let zh = self.facts.lang == crate::calendar::Lang::Zh;
         // In Chinese a day without "this" or "next" is any of its name.
         let days = self.habitual(zh && self.has(Put))?;
+        // 不放周五放周六 denies one of them.
+        let count = |words: &[TermWord]| self.words.iter().filter(|it| words.contains(it)).count();
+        if count(&[Put]) > count(&[Not, Never]) {
+            return None;
+        }
         let part = self.part();
         if days.is_empty() && part.is_none() {
             return None;

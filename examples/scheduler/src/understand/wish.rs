@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use clauses::{clauses, sentences, wish_beside_question};
 use fugato::words::{courtesy, has_any_word};
-use joined::{split, with_other_places, with_parts_of_days};
+use joined::{split, with_days_of_topics, with_other_places, with_parts_of_days};
 
 use super::{
     Facts, Understanding, answer, free_times,
@@ -270,17 +270,17 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
         return each_answered(&asked, facts)
             .unwrap_or_else(|| answer::answer(&merged(&clauses), facts));
     }
-    let mut clauses = with_parts_of_days(with_other_places(clauses));
+    let clauses = with_other_places(with_days_of_topics(clauses));
+    let mut clauses = with_parts_of_days(clauses);
     // "Tuesday need not be free, free Wednesday" frees Wednesday, unless Tuesday was kept free.
-    if clauses
-        .iter()
-        .any(|it| it.frees_days() && !it.needs_not_be_free())
-    {
+    let permits = |it: &Clause| it.permits || it.needs_not_be_free();
+    let says_more = |it: &Clause| !(permits(it) || it.is_reason || it.is_empty());
+    if clauses.iter().any(says_more) {
         let is_used = |clause: &Clause| {
             let whens: Vec<When> = clause.whens.iter().map(|(when, _)| when.clone()).collect();
             free_times::without(facts, &whens).is_none()
         };
-        clauses.retain(|it| !((it.permits || it.needs_not_be_free()) && is_used(it)));
+        clauses.retain(|it| !(permits(it) && is_used(it)));
     }
     let (wishes, limits) = split(clauses);
     if wishes.is_empty() {
@@ -375,6 +375,12 @@ fn limits_of(
         for (when, role) in &clause.whens {
             used = true;
             match role {
+                // "Move the report, nothing on Friday" frees Friday.
+                Role::Not if clause.frees_days() && clause.names_nothing() && !of_plan => {
+                    limits.closed.push(when.weekly());
+                    limits.cleared.push(when.clone());
+                    limits.free.push(when.clone());
+                }
                 Role::Not | Role::Except => {
                     limits.closed.push(when.weekly());
                     if keep_verb {
@@ -418,7 +424,9 @@ fn limits_of(
         }
         for (name, _) in &clause.names {
             used = true;
-            if !(keeps || clause.is_negated) {
+            // "Keep Sunday free, but the bike may go there" does not keep the bike where it is.
+            let goes = clause.has(Verb::Place) || clause.has(Verb::Study);
+            if !(keeps || clause.is_negated) || goes && !keep_verb {
                 return Err(not_understood(&clause.text, facts));
             }
             limits.kept.extend(expand(name, facts));
@@ -632,11 +640,8 @@ pub(super) fn objects(clause: &Clause, facts: &Facts<'_>) -> Result<BTreeSet<u32
         match items.len() {
             1 => found.extend(items),
             0 => {
-                let named = words.names(name.courses.iter().copied().take(1));
-                return Err(Understanding::Refusal(lang.pick(
-                    format!("{named} is a fixed course, so it cannot be changed here. Nothing was changed."),
-                    format!("{named}是固定课程，不能在这里改动。没有改动任何内容。"),
-                )));
+                let course = name.courses.first().copied().unwrap_or_default();
+                return Err(fixed_course(course, facts));
             }
             _ => {
                 let list = words.names(items);
@@ -648,6 +653,15 @@ pub(super) fn objects(clause: &Clause, facts: &Facts<'_>) -> Result<BTreeSet<u32
         }
     }
     Ok(found)
+}
+
+/// Says that a course stays where it is.
+pub(super) fn fixed_course(course: u32, facts: &Facts<'_>) -> Understanding {
+    let named = Words::of(facts).names([course]);
+    Understanding::Refusal(facts.lang.pick(
+        format!("{named} is a fixed course, so it cannot be changed here. Nothing was changed."),
+        format!("{named}是固定课程，不能在这里改动。没有改动任何内容。"),
+    ))
 }
 
 /// Returns true if an item is not done and does not lie in the past.

@@ -8,6 +8,7 @@ use super::{
     super::{
         Facts, Understanding, free_times,
         lex::{Noun, Verb},
+        terms::is_length,
         when::When,
         wish::{Clause, Role, is_open, not_understood},
     },
@@ -139,6 +140,10 @@ impl Planner<'_> {
     }
 
     pub(super) fn done(&mut self, clause: &Clause, not: bool) -> PlanResult {
+        // What is half done is not done.
+        if clause.nouns.contains(&Noun::Half) {
+            return Err(not_understood(&clause.text, self.facts));
+        }
         // "Finish it before Friday" is about its place.
         let past = ["了", "done", "finished", "completed", "did", "已", "刚"]
             .iter()
@@ -308,6 +313,12 @@ impl Planner<'_> {
             .first()
             .cloned()
             .unwrap_or_else(|| added(clause, self.facts));
+        if is_length(&content, class.is_none(), self.facts) {
+            return Err(self.refuse(
+                format!("“{content}” is a length and no item. Say how long it takes in all: “… takes … hours”. Nothing was added."),
+                format!("“{content}”是时长，不是事项。请说一共要多久：“……要……小时”。没有添加任何内容。"),
+            ));
+        }
         let Some(class) = class.and_then(|id| self.work.class(id)).cloned() else {
             let names: Vec<_> = self
                 .work

@@ -8,7 +8,7 @@ use super::{
         Facts, Understanding, free_times,
         lex::{Noun, Verb},
         when::When,
-        wish::{Clause, Role, expand, not_understood},
+        wish::{Clause, Role, expand, fixed_course, is_open, not_understood},
     },
     PlanResult, Planner, spanned,
 };
@@ -138,6 +138,7 @@ impl Planner<'_> {
         if there.is_empty() {
             let stays = self.work.tasks.iter().filter(|task| {
                 self.stays(task.state_id)
+                    && only.is_none_or(|only| only.contains(&task.state_id))
                     && task
                         .slots
                         .iter()
@@ -148,6 +149,19 @@ impl Planner<'_> {
                 return Err(Understanding::Answer(say!(
                     "Only {stays} lies there, and stays, as you say.",
                     "那里只有{stays}，按你说的不动。"
+                )));
+            }
+            if let Some(only) = only {
+                let open = only.iter().filter(|id| is_open(**id, self.facts));
+                let names = self.words.names(open.copied());
+                let names = if names.is_empty() {
+                    say!("it", "这一项")
+                } else {
+                    names
+                };
+                return Err(Understanding::Answer(say!(
+                    "None of {names} lies there, so nothing has to move. I do not remember this for later: to keep it off for good, say so of every week.",
+                    "{names}都不在那里，不用挪动。这一点不会记下来；要一直避开，请说“每周……都别排”。"
                 )));
             }
             return Err(Understanding::Answer(say!(
@@ -223,6 +237,12 @@ impl Planner<'_> {
         let expand = |(name, _): &&(_, Role)| expand(name, self.facts);
         self.limits.kept.extend(left.iter().flat_map(expand));
         let items: BTreeSet<u32> = names.iter().flat_map(expand).collect();
+        let courses = names.iter().flat_map(|(name, _)| &name.courses).copied();
+        if items.is_empty()
+            && let Some(course) = courses.min()
+        {
+            return Err(fixed_course(course, self.facts));
+        }
         let only = (!names.is_empty()).then_some(&items);
         if only.is_none() {
             self.free.extend(whens.iter().cloned());

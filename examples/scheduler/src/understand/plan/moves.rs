@@ -185,11 +185,13 @@ impl Planner<'_> {
                     bounded && task.is_placed() && slots.all(lies)
                 };
                 if is_there {
-                    if items.len() == 1 {
-                        return Err(Understanding::Answer(format!(
-                            "{}.",
-                            capital(&self.words.refusal(&WriteRefusal::AlreadyThere(id)))
-                        )));
+                    // It may lie there because of what was wanted before this.
+                    let was_there = self.facts.schedule.task(id) == Some(&task);
+                    if items.len() == 1 && was_there {
+                        let there = self.words.refusal(&WriteRefusal::AlreadyThere(id));
+                        return Err(Understanding::Answer(
+                            self.pick(format!("{}.", capital(&there)), format!("{there}。")),
+                        ));
                     }
                     continue;
                 }
@@ -352,6 +354,15 @@ impl Planner<'_> {
                 _ => return Err(not_understood(&clause.text, self.facts)),
             }
             bare = false;
+        }
+        // "An hour later", "half an hour later".
+        if bare && clause.nouns.contains(&Noun::Hour) {
+            let (amount, unit) = if clause.nouns.contains(&Noun::Half) {
+                (30, Noun::Minute)
+            } else {
+                (1, Noun::Hour)
+            };
+            return self.shift_sections(&items, amount, unit, later);
         }
         if bare && clause.nouns.contains(&Noun::Day) {
             (days, bare) = (1, false);

@@ -36,6 +36,8 @@ pub(super) struct Sentence<'f> {
     pub(super) again: bool,
     /// True if days are named before a word such as "except", which is then not about them.
     pub(super) excepts_of_days: bool,
+    /// The number of words before each pause.
+    pub(super) pauses: Vec<usize>,
 }
 
 /// Returns the tokens of a text.
@@ -114,6 +116,7 @@ impl<'f> Sentence<'f> {
             is_question: false,
             again: false,
             excepts_of_days: false,
+            pauses: vec![],
         };
         let (mut at, mut beside) = (0, false);
         while let Some(token) = tokens.get(at) {
@@ -141,6 +144,8 @@ impl<'f> Sentence<'f> {
         match &token.kind {
             TokenKind::Word(TermWord::Filler | TermWord::But) | TokenKind::Pause => {
                 *beside = was_beside;
+                let is_pause = token.kind == TokenKind::Pause;
+                self.pauses.extend(is_pause.then_some(self.words.len()));
             }
             TokenKind::Word(TermWord::Nth(nth)) => {
                 let named = self.names.last_mut().and_then(|name| {
@@ -210,6 +215,12 @@ impl<'f> Sentence<'f> {
     pub(super) fn says(&self, all: &[TermWord], also: &[TermWord]) -> bool {
         let is_known = |word: &TermWord| all.contains(word) || also.contains(word);
         all.iter().all(|word| self.has(*word)) && self.words.iter().all(is_known)
+    }
+
+    /// Returns true if the words are a "not" and what it denies, in one breath: "move it, not on Friday"
+    /// denies the day.
+    pub(super) fn denies(&self, what: TermWord) -> bool {
+        self.words == [TermWord::Not, what] && !self.pauses.contains(&1)
     }
 
     /// Returns true if the sentence has a word just once.

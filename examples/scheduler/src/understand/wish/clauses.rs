@@ -21,8 +21,11 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
         );
         question |= token.kind == Kind::Stop(true);
         if cut {
-            // "的话" ends its clause; other words begin theirs.
-            let ends = ["的话", "除外", "以外", "之外"].contains(&token.text.as_str());
+            // "的话" ends its clause, and so does "instead" after a day alone; other words begin theirs.
+            let ends = ["的话", "除外", "以外", "之外"].contains(&token.text.as_str())
+                || parts.len() > 1
+                    && token.kind == Kind::Relation(Relation::But)
+                    && parts.last().is_some_and(|last| ends_against(last, rest));
             if ends {
                 if let Some(last) = parts.last_mut() {
                     last.insert(0, token.clone());
@@ -33,13 +36,15 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
             parts.push(vec![]);
             if matches!(
                 token.kind,
-                Kind::Relation(
-                    Relation::But
-                        | Relation::If
-                        | Relation::Unless
-                        | Relation::Reason
-                        | Relation::Except
-                )
+                Kind::Verb(_)
+                    | Kind::Relation(
+                        Relation::But
+                            | Relation::If
+                            | Relation::Unless
+                            | Relation::Reason
+                            | Relation::Except
+                            | Relation::Not
+                    )
             ) {
                 parts.push(vec![token.clone()]);
             }
@@ -98,6 +103,21 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
     clauses
 }
 
+/// Returns true if a clause names times alone, and a word such as "instead" ends it.
+fn ends_against(clause: &[Token], rest: &[Token]) -> bool {
+    let leads = |token: &Token| {
+        token.kind.is_time()
+            || matches!(
+                token.kind,
+                Kind::Filler | Kind::Relation(Relation::On | Relation::To)
+            )
+    };
+    let stops = |token: &Token| matches!(token.kind, Kind::Filler | Kind::Stop(_) | Kind::Pause);
+    clause.iter().any(|token| token.kind.is_time())
+        && clause.iter().all(leads)
+        && rest.iter().all(stops)
+}
+
 /// Returns the sentences of a text, and for each true if it asks something.
 pub(super) fn sentences(tokens: &[Token]) -> Vec<(&[Token], bool)> {
     let sentences = tokens.split_inclusive(|token| matches!(token.kind, Kind::Stop(_)));
@@ -150,6 +170,19 @@ fn is_cut(current: &[Token], token: &Token, rest: &[Token]) -> bool {
     match &token.kind {
         Kind::Pause if token.text == ":" && current.iter().any(adds) => false,
         Kind::Relation(Relation::Then) => begins_verb(rest) && has_verb(current),
+        // 照片不放周五放周六: the second verb says where it goes.
+        Kind::Verb(_) if !token.text.is_ascii() => {
+            let denied = |pair: &[Token]| matches!(pair, [not, verb] if not.kind == Kind::Relation(Relation::Not) && matches!(verb.kind, Kind::Verb(_)));
+            let goes = rest.first().is_some_and(|next| next.kind.is_time());
+            let at = current.iter().any(|token| token.kind.is_time());
+            goes && at && current.windows(2).any(denied)
+        }
+        // 照片放周六不放周五: the "not" begins what goes elsewhere.
+        Kind::Relation(Relation::Not) => {
+            let at = |tokens: &[Token]| tokens.iter().any(|token| token.kind.is_time());
+            let goes = matches!(rest, [verb, time, ..] if matches!(verb.kind, Kind::Verb(_)) && time.kind.is_time());
+            goes && has_verb(current) && at(current)
+        }
         Kind::Stop(_)
         | Kind::Pause
         | Kind::Relation(
@@ -214,21 +247,18 @@ fn is_asked(tokens: &[Token]) -> bool {
                 || ["do i", "do you"].contains(&token.text.as_str())
                 || matches!(token.kind, Kind::Query(_))
         });
-    let queries = tokens.iter().any(|token| {
-        matches!(
-            token.kind,
-            Kind::Query(
-                Query::What | Query::When | Query::Why | Query::Count | Query::Where | Query::Who
-            )
-        ) && token.text != "anything"
-            && token.text != "something"
-    });
+    let queries = tokens.iter().any(asks_for_something);
     let ends = tokens
         .iter()
         .rev()
         .find(|token| !matches!(token.kind, Kind::Stop(_)));
     let signed = ends.is_some_and(|token| token.text.ends_with(['吗', '呢', '么']));
     asks || queries || signed || asks_if_done(tokens)
+}
+
+fn asks_for_something(token: &Token) -> bool {
+    let asks = matches!(token.kind, Kind::Query(query) if query != Query::Free);
+    asks && token.text != "anything" && token.text != "something"
 }
 
 /// Returns true if a "not" behind a verb ends a text: 做完了没有.
@@ -287,24 +317,19 @@ fn is_polite(tokens: &[Token]) -> bool {
     let begins = tokens
         .iter()
         .position(|token| matches!(token.kind, Kind::Name(_) | Kind::Verb(_) | Kind::Days(..)));
+    // 周三和周四能换一下吗; 周五之前能做完吗 asks.
+    let acts_at = |token: &Token| matches!(token.kind, Kind::Verb(verb) if !matches!(verb, Verb::Done | Verb::Undone));
+    let verb = tokens.iter().position(acts_at);
     let polite = tokens
         .iter()
-        .take(begins.unwrap_or(0) + 3)
+        .take((begins.unwrap_or(0) + 3).max(verb.unwrap_or(0)))
         .any(|token| POLITE.contains(&token.text.as_str()));
     let ends = tokens
         .iter()
         .rev()
         .find(|token| !matches!(token.kind, Kind::Stop(_)));
     let ends = ends.is_some_and(|token| END.contains(&token.text.as_str()));
-    let asks = tokens.iter().any(|token| {
-        matches!(
-            token.kind,
-            Kind::Query(
-                Query::When | Query::Why | Query::Count | Query::Where | Query::Who | Query::What
-            )
-        ) && token.text != "anything"
-            && token.text != "something"
-    });
+    let asks = tokens.iter().any(asks_for_something);
     let acts = tokens.iter().any(|token| {
         matches!(token.kind, Kind::Verb(verb) if !matches!(verb, Verb::Show | Verb::Keep | Verb::Greet | Verb::Thank | Verb::Help))
     });
@@ -333,7 +358,8 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
         open: None,
         second: false,
     };
-    let (tokens, is_permitted) = permitted(tokens);
+    let (said, is_permitted) = permitted(tokens);
+    let tokens = said.as_slice();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         at += reader.take(
@@ -355,31 +381,70 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
     clause
 }
 
-/// Returns the tokens of a clause without the last one, and true, if they name times and the last one
-/// says that these may be used: 周四可以, "Friday is fine".
-fn permitted(tokens: &[Token]) -> (&[Token], bool) {
-    let end = tokens
-        .iter()
-        .rposition(|token| !matches!(token.kind, Kind::Stop(_) | Kind::Pause))
-        .unwrap_or(0);
-    let (said, rest) = tokens.split_at(end);
-    let is_time = |token: &Token| token.kind.is_time();
+/// Returns the tokens of a clause without the word by which it permits the times that it names, and
+/// true: 周四可以, "Friday is fine", 周四在, "I'm here on Thursday". A word that also asks stays: 周四有空.
+fn permitted(tokens: &[Token]) -> (Vec<Token>, bool) {
     let leads = |token: &Token| {
         matches!(
             token.kind,
             Kind::Filler
                 | Kind::Pause
-                | Kind::Relation(Relation::On | Relation::Then | Relation::But)
+                | Kind::Stop(_)
+                | Kind::Relation(Relation::Then | Relation::But)
         )
     };
-    let times = said.iter().any(is_time) && said.iter().all(|it| is_time(it) || leads(it));
-    let permits = rest
-        .first()
-        .is_some_and(|last| PERMITS.contains(&last.text));
-    if times && permits {
-        (said, true)
-    } else {
-        (tokens, false)
+    let mut permits = tokens.iter().enumerate().filter_map(|(at, token)| {
+        let (before, rest) = tokens.split_at_checked(at)?;
+        permits_times(token, before, rest.get(1..)?).then_some(at)
+    });
+    let (Some(at), None) = (permits.next(), permits.next()) else {
+        return (tokens.to_vec(), false);
+    };
+    let mut said = tokens.to_vec();
+    let word = said.remove(at);
+    let is_lead = |token: &Token| {
+        leads(token) || token.kind == Kind::Relation(Relation::On) || token.text == "的"
+    };
+    let times = said.iter().any(|token| token.kind.is_time())
+        && said
+            .iter()
+            .all(|token| token.kind.is_time() || is_lead(token));
+    if !times {
+        return (tokens.to_vec(), false);
+    }
+    if matches!(word.kind, Kind::Query(_)) {
+        said.insert(at, word);
+    }
+    (said, true)
+}
+
+/// Returns true if a word says that the times of its clause may be used, or that the person is there: a
+/// 在 or an "in" that leads to nothing does.
+fn permits_times(token: &Token, before: &[Token], rest: &[Token]) -> bool {
+    const THERE: [&str; 4] = ["here", "back", "home", "available"];
+    let is_end = rest.iter().all(|token| {
+        matches!(token.kind, Kind::Stop(_) | Kind::Pause)
+            || ["的", "呢"].contains(&token.text.as_str())
+    });
+    let am = before
+        .last()
+        .is_some_and(|it| ["i'm", "am", "we're"].contains(&it.text.as_str()));
+    // "Busy on Wednesday, free on Thursday".
+    let on = before.is_empty()
+        && rest
+            .first()
+            .is_some_and(|it| it.kind == Kind::Relation(Relation::On));
+    match token.kind {
+        Kind::Relation(Relation::On) => {
+            let next = rest.iter().find(|token| token.kind != Kind::Filler);
+            token.text == "在" && is_end
+                || ["in", "around"].contains(&token.text.as_str())
+                    && am
+                    && next.is_none_or(|it| it.kind == Kind::Relation(Relation::On))
+        }
+        Kind::Query(Query::Free) => is_end,
+        Kind::Verb(Verb::Free) => am || on && token.text == "free",
+        _ => PERMITS.contains(&token.text) && is_end || THERE.contains(&token.text.as_str()),
     }
 }
 

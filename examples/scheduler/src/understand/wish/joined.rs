@@ -14,7 +14,8 @@ pub(super) fn with_other_places(clauses: Vec<Clause>) -> Vec<Clause> {
     for clause in clauses {
         let joins = |before: &Clause| {
             let first = before.denies_where() && clause.says_where();
-            let last = before.says_where() && clause.denies_where() && clause.begins_with_denial();
+            let denied = clause.denies_where() && clause.begins_with_denial();
+            let last = before.says_where() && (denied || clause.denies_verb_of(before));
             // "Not on Friday, Saturday" may deny both.
             first && (!clause.verbs.is_empty() || clause.is_set_against()) || last
         };
@@ -80,6 +81,18 @@ impl Clause {
         self.only_puts() && plain && (denied || self.whens.iter().all(denies))
     }
 
+    /// Returns true if a clause denies of another time what one said: 周六做，周五不做.
+    fn denies_verb_of(&self, said: &Self) -> bool {
+        let denied = self.verbs.iter().all(|(_, not)| *not) && !self.verbs.is_empty();
+        let verb = self
+            .text
+            .trim_end()
+            .split_once('不')
+            .map_or("", |(_, verb)| verb);
+        let again = !verb.is_empty() && said.text.contains(verb);
+        denied && again && self.only_puts() && self.names.is_empty() && !said.names.is_empty()
+    }
+
     /// Returns true if what is denied follows: 不放周日, and not 周日不排, which is about the day.
     fn begins_with_denial(&self) -> bool {
         let text = self.text.trim_start();
@@ -98,6 +111,26 @@ impl Clause {
                 .iter()
                 .any(|it| text.starts_with(it))
     }
+}
+
+/// Lets "I am here on Wednesday morning, not in the afternoon" say which afternoon: that of the day that
+/// the clause before names.
+pub(super) fn with_days_of_topics(mut clauses: Vec<Clause>) -> Vec<Clause> {
+    for at in 1..clauses.len() {
+        let (before, behind) = clauses.split_at_mut(at);
+        let (Some(topic), Some(clause)) = (before.last(), behind.first_mut()) else {
+            continue;
+        };
+        let day = topic.whens.iter().find(|(when, _)| when.days.is_some());
+        let is_free = clause.has(Verb::Busy) || clause.has(Verb::Free);
+        let (Some((day, _)), true, true) = (day, topic.permits, is_free) else {
+            continue;
+        };
+        for (when, _) in clause.whens.iter_mut().filter(|(it, _)| it.days.is_none()) {
+            (when.days, when.every) = (day.days.clone(), day.every.clone());
+        }
+    }
+    clauses
 }
 
 /// Lets what leaves times out of a day that is to be free be a part of that wish.

@@ -265,7 +265,12 @@ impl Reader<'_, '_> {
             Relation::To if self.clause.is_away && is_until(token) && names_days(rest) => {
                 self.role = Some(Role::By);
             }
-            Relation::To => self.role = Some(Role::To),
+            Relation::To => {
+                // "Only until five" says more than how far.
+                let only = self.role.take_if(|role| *role == Role::Only);
+                self.clause.unknown.extend(only.map(|_| token.text.clone()));
+                self.role = Some(Role::To);
+            }
             // "I need Friday off", and not "move it off Friday".
             Relation::From if token.text == "off" && self.ends(rest) => {
                 self.clause.nouns.insert(Noun::Off);
@@ -308,7 +313,15 @@ impl Reader<'_, '_> {
             }
             Relation::Reason => self.clause.is_reason = true,
             Relation::But => self.clause.is_limit = true,
-            Relation::Each => self.clause.again = true,
+            Relation::Each => {
+                // 周一永远别排: the day that was named is meant in every week.
+                if FOREVER.contains(&token.text.as_str()) {
+                    for (when, _) in &mut self.clause.whens {
+                        *when = when.weekly();
+                    }
+                }
+                self.clause.again = true;
+            }
             Relation::On | Relation::Of | Relation::Then => {}
         }
     }
@@ -498,6 +511,8 @@ impl Reader<'_, '_> {
         self.clause.whens.push((when, role));
     }
 }
+
+const FOREVER: [&str; 4] = ["永远", "总是", "always", "from now on"];
 
 fn is_until(token: &Token) -> bool {
     ["until", "till", "到"].contains(&token.text.as_str())
