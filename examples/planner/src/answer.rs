@@ -14,8 +14,8 @@ use crate::{
 };
 
 /// Returns the facts about a topic that were looked up, in one line.
-/// Of balances, positions, prices and orders only those of the assets that the question names, if it names
-/// any.
+/// Of balances, positions, prices and orders only those of the assets that the question names, if
+/// it names any.
 pub fn told(session: &PlannerSession, asked: &str, topic: Topic, lang: Lang) -> String {
     // "My balance and the price of BTC" asks for the whole balance.
     let is_of_price = topic == Topic::Balances && intent::topics(asked).contains(&Topic::Prices);
