@@ -228,6 +228,8 @@ pub(super) enum TermWord {
     Important,
     Start,
     Put,
+    Does,
+    WantsNot,
     AtMost,
     Late,
     Lunch,

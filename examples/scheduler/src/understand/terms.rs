@@ -14,7 +14,7 @@ pub(super) use self::sentence::in_digits;
 use self::sentence::{Sentence, TermToken, tokens};
 use super::{
     Facts, Understanding,
-    lex::{self, Kind, Relation, TermWord, Verb},
+    lex::{self, Kind, Part, Relation, TermWord, Verb},
     names::Ref,
     plan, understand,
     wish::names_other_place,
@@ -42,6 +42,8 @@ pub(super) enum TermsWish {
     Parts(Ref, BTreeSet<u16>),
     /// An item of these days stays where it is.
     Stay(Ref, BTreeSet<u16>),
+    /// Items go away from these days, or from a part of them.
+    Away(Vec<Ref>, BTreeSet<u16>, Option<Part>),
     /// An item of these days ends at a time.
     Until(Ref, BTreeSet<u16>, Time),
     /// The person's preferences.
@@ -505,7 +507,8 @@ impl Sentence<'_> {
         says.then(|| TermsWish::Stay(name.clone(), days))
     }
 
-    /// "Never on Tuesday evenings"; a certain Tuesday is no term.
+    /// "Never on Tuesday evenings"; a certain Tuesday is no term, and what the person does not do on it
+    /// goes elsewhere.
     fn closed(&self) -> Option<TermsWish> {
         use TermWord::{Afternoon, Each, Evening, Morning, Must, Never, Not, Put};
         let also = [Put, Each, Not, Never, Morning, Afternoon, Evening, Must];
@@ -515,21 +518,25 @@ impl Sentence<'_> {
         if !self.bare() || !denies || !self.says(&[], &also) {
             return None;
         }
-        let zh = self.facts.lang == crate::calendar::Lang::Zh;
-        // In Chinese a day without "this" or "next" is any of its name.
-        let days = self.habitual(zh && self.has(Put))?;
         // 不放周五放周六 denies one of them.
         let count = |words: &[TermWord]| self.words.iter().filter(|it| words.contains(it)).count();
         if count(&[Put]) > count(&[Not, Never]) {
             return None;
         }
-        let part = self.part();
+        let (zh, part) = (self.facts.lang == crate::calendar::Lang::Zh, self.part());
+        // In Chinese a day without "this" or "next" to which nothing is put is any of its name; one
+        // on which the person does not do something is the next.
+        let Some(days) = self.habitual(zh && self.has(Put) && !self.is_own) else {
+            let (days, once) = (self.all_days(), !self.has(Each) && !self.has(Never));
+            let goes = self.is_own && once && !days.is_empty();
+            return goes.then(|| TermsWish::Away(self.names.clone(), days, part));
+        };
         if days.is_empty() && part.is_none() {
             return None;
         }
         let part = match part {
-            Some(lex::Part::Morning) => "morning",
-            Some(lex::Part::Afternoon) => "afternoon",
+            Some(Part::Morning) => "morning",
+            Some(Part::Afternoon) => "afternoon",
             Some(_) => "evening",
             None => "",
         };

@@ -12,7 +12,7 @@ use super::{
         Facts, Understanding,
         names::Ref,
         terms::{TermsWish, TermsWishes},
-        when::When,
+        when::{self, When},
         wish::{expand, is_open, not_understood},
     },
     Limits, PlanResult, Planner, call,
@@ -80,6 +80,15 @@ impl Planner<'_> {
                 None => self.in_parts(name, days),
             },
             TermsWish::Stay(name, days) => self.stay(name, days),
+            TermsWish::Away(names, days, part) => {
+                let items = names.iter().flat_map(|name| expand(name, self.facts));
+                let there = When {
+                    days: Some(days.clone()),
+                    starts: part.map(|part| when::part(part, self.facts)),
+                    ..When::default()
+                };
+                self.clear(&[there], Some(&items.collect()))
+            }
             TermsWish::Until(name, days, end) => self.until(name, days, *end),
             TermsWish::Preferences(args) => self.prefer(args),
             TermsWish::PreferredPlaces(args) => self.place_preferred(args),

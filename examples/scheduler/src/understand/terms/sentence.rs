@@ -18,6 +18,10 @@ pub(super) type TermToken = Token<TermWord, Thing>;
 
 /// The parts of a clause.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the words"
+)]
 pub(super) struct Sentence<'f> {
     pub(super) facts: &'f Facts<'f>,
     /// The words but fillers, in their order.
@@ -36,6 +40,8 @@ pub(super) struct Sentence<'f> {
     pub(super) again: bool,
     /// True if days are named before a word such as "except", which is then not about them.
     pub(super) excepts_of_days: bool,
+    /// True if the person says what they do or want, rather than where something is put.
+    pub(super) is_own: bool,
     /// The number of words before each pause.
     pub(super) pauses: Vec<usize>,
 }
@@ -116,6 +122,7 @@ impl<'f> Sentence<'f> {
             is_question: false,
             again: false,
             excepts_of_days: false,
+            is_own: false,
             pauses: vec![],
         };
         let (mut at, mut beside) = (0, false);
@@ -167,8 +174,13 @@ impl<'f> Sentence<'f> {
                 let part = [TermWord::Morning, TermWord::Afternoon, TermWord::Evening];
                 self.excepts_of_days |= *word == TermWord::Except && !self.days.is_empty();
                 self.again |= part.contains(word) && token.text.ends_with('s');
-                self.words
-                    .push(if from_now_on { TermWord::Each } else { *word });
+                self.is_own |= matches!(word, TermWord::Does | TermWord::WantsNot);
+                self.words.push(match word {
+                    _ if from_now_on => TermWord::Each,
+                    TermWord::Does => TermWord::Put,
+                    TermWord::WantsNot => TermWord::Not,
+                    word => *word,
+                });
             }
             TokenKind::Name(things, exact) => {
                 let name = Ref::of(things.iter().copied(), *exact).or_longer(self.facts.schedule);
