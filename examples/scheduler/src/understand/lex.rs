@@ -212,6 +212,7 @@ struct Lists {
 #[serde(rename_all = "snake_case")]
 pub(super) enum TermWord {
     Takes,
+    Took,
     TakesNot,
     Enough,
     Must,

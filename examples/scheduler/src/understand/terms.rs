@@ -38,6 +38,8 @@ pub(super) enum TermsWish {
     Later(Ref, i64),
     /// An item that was not finished, of these days: the minutes that are left, or half of it.
     Rest(Ref, BTreeSet<u16>, Option<u16>),
+    /// A thing that took so many minutes; true if it is done.
+    Took(Ref, u16, bool),
     /// The rest of an item is done in parts on these days.
     Parts(Ref, BTreeSet<u16>),
     /// An item of these days stays where it is.
@@ -63,6 +65,12 @@ pub(super) struct TermsWishes {
     /// The clauses that no wish accounts for.
     pub(super) left: Vec<String>,
 }
+
+/// What is said of the time that something took.
+pub(super) const NO_RECORD: (&str, &str) = (
+    "I do not record how long something took, only how long it is to be.",
+    "我没有记录实际用了多久，只知道计划用多久。",
+);
 
 /// Reads a sentence about terms or preferences; none for other sentences.
 pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
@@ -207,7 +215,7 @@ impl Sentence<'_> {
     /// Answers a question about preferences, or about the terms of something.
     fn asked(&self) -> Option<String> {
         use TermWord::{
-            Asks, Each, Fine, HowLong, Must, OnePiece, Preferences, Put, Split, Study, Takes,
+            Asks, Each, Fine, HowLong, Must, OnePiece, Preferences, Put, Split, Study, Takes, Took,
         };
         let (lang, words) = (self.facts.lang, Words::of(self.facts));
         let bare = self.names.is_empty() && self.days.is_empty() && self.bare();
@@ -220,14 +228,17 @@ impl Sentence<'_> {
         let about = [HowLong, Split, OnePiece];
         let asks = self.is_question || self.has(HowLong);
         let known = self.unknown.is_empty() && about.iter().any(|word| self.has(*word));
-        let also = [Each, Fine, Takes, Must, Put, Study];
+        let also = [Each, Fine, Takes, Took, Must, Put, Study];
         if !asks || !known || !self.says(&[], &[&about[..], &also].concat()) {
             return None;
         }
         let [name] = self.names.as_slice() else {
             return None;
         };
-        let lines = words.terms_of(name, self.facts);
+        let mut lines = words.terms_of(name, self.facts);
+        if self.has(Took) {
+            lines.insert(0, lang.pick(NO_RECORD.0, NO_RECORD.1).to_owned());
+        }
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
@@ -309,6 +320,7 @@ impl Sentence<'_> {
         self.order()
             .or_else(|| self.unfinished())
             .or_else(|| self.parts())
+            .or_else(|| self.took())
             .or_else(|| self.length())
             .or_else(|| self.until())
             .or_else(|| self.split())
@@ -365,6 +377,16 @@ impl Sentence<'_> {
         let days = self.all_days();
         let says = self.says(&[Split], &[Left, Put, Day]);
         (says && days.len() == 2).then(|| TermsWish::Parts(name.clone(), days))
+    }
+
+    /// "It took three hours", "花了三个小时才做完".
+    fn took(&self) -> Option<TermsWish> {
+        use TermWord::{Done, Only, Put, Took};
+        let ([name], [minutes]) = (self.names.as_slice(), self.lengths.as_slice()) else {
+            return None;
+        };
+        let says = self.says(&[Took], &[Done, Only, Put]) && self.numbers.is_empty();
+        says.then(|| TermsWish::Took(name.clone(), *minutes, self.has(Done)))
     }
 
     /// "It takes three hours"; "it does not take three hours, one is enough".

@@ -100,9 +100,14 @@ impl Planner<'_> {
                 "你指的是哪一项？没有改动任何内容。",
             ));
         }
-        let differ = self.those(&items, |task| task.marks.done != done);
+        self.write_mark(&items, done)
+    }
+
+    /// Marks items as done or not.
+    pub(super) fn write_mark(&mut self, items: &BTreeSet<u32>, done: bool) -> PlanResult {
+        let differ = self.those(items, |task| task.marks.done != done);
         if differ.is_empty() {
-            return self.marked_before(&items, done);
+            return self.marked_before(items, done);
         }
         self.before
             .push(call(MARK_TASK, json!({ "task_ids": differ, "done": done })));

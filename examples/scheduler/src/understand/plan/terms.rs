@@ -11,7 +11,7 @@ use super::{
     super::{
         Facts, Understanding,
         names::Ref,
-        terms::{TermsWish, TermsWishes},
+        terms::{NO_RECORD, TermsWish, TermsWishes},
         when::{self, When},
         wish::{expand, is_open, not_understood},
     },
@@ -75,6 +75,7 @@ impl Planner<'_> {
             }
             TermsWish::Later(name, days) => self.later_end(name, *days),
             TermsWish::Rest(name, days, left) => self.rest_of(name, days, *left),
+            TermsWish::Took(name, minutes, done) => self.took(name, *minutes, *done),
             TermsWish::Parts(name, days) => match said.left.first() {
                 Some(clause) => Err(not_understood(clause, self.facts)),
                 None => self.in_parts(name, days),
@@ -93,6 +94,23 @@ impl Planner<'_> {
             TermsWish::Preferences(args) => self.prefer(args),
             TermsWish::PreferredPlaces(args) => self.place_preferred(args),
         }
+    }
+
+    /// Says that the time that something took is not kept, and marks as done what is said to be.
+    fn took(&mut self, name: &Ref, minutes: u16, done: bool) -> PlanResult {
+        let planned = self.words.terms_of(name, self.facts);
+        let planned = planned.join(self.facts.lang.pick(" ", ""));
+        let no_record = self.pick(NO_RECORD.0, NO_RECORD.1);
+        let told = self.pick(
+            format!("{no_record} {minutes} minutes are left out. {planned} To change that, say how long it needs."),
+            format!("{no_record}没有采纳 {minutes} 分钟。{planned}要改计划的时长，请说它需要多久。"),
+        );
+        if !done {
+            return Err(Understanding::Answer(told));
+        }
+        self.write_mark(&BTreeSet::from([self.one(name)?]), true)?;
+        self.say.push(told);
+        Ok(())
     }
 
     /// Returns the class that is meant as a whole, if one is.
