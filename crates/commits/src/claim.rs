@@ -1,6 +1,5 @@
 //! The claim index: markers of the threads that can go on at a time.
-use fugato_state::Millis;
-use fugato_store::{Lease, StoreErrorKind};
+use fugato_store::{Claim, Lease, StoreErrorKind};
 use futures::TryStreamExt as _;
 use object_store::path::Path;
 
@@ -26,18 +25,13 @@ impl Chain {
     /// first that could the longest.
     ///
     /// A marker does not name its thread, so that those of other agents cost a look each.
-    pub(crate) async fn claim(
-        &self,
-        (prefix, n): (&str, usize),
-        owner: &str,
-        ttl: Millis,
-    ) -> Result<Vec<Lease>, Fault> {
+    pub(crate) async fn claim(&self, claim: &Claim) -> Result<Vec<Lease>, Fault> {
         let mut leases = vec![];
-        if n == 0 {
+        if claim.n == 0 {
             return Ok(leases);
         }
         for (marker, key) in self.due_markers().await? {
-            let look = match self.claim_one((&key, marker), prefix, owner, ttl).await {
+            let look = match self.claim_one((&key, marker), claim).await {
                 Ok(look) => look,
                 // One unreadable thread must not keep the others from being claimed.
                 Err(fault) if matches!(fault.kind, StoreErrorKind::Corrupt(_)) => {
@@ -53,7 +47,7 @@ impl Chain {
                 Look::Later => {}
                 Look::Stale => self.delete_quietly(&marker.path(&key)).await,
             }
-            if leases.len() == n {
+            if leases.len() == claim.n {
                 break;
             }
         }
@@ -63,9 +57,7 @@ impl Chain {
     async fn claim_one(
         &self,
         (key, marker): (&ThreadKey, Marker),
-        prefix: &str,
-        owner: &str,
-        ttl: Millis,
+        claim: &Claim,
     ) -> Result<Look, Fault> {
         let skew = millis(self.options.max_skew);
         let decide = |turn: Turn<'_>| {
@@ -82,11 +74,11 @@ impl Chain {
             let (Some(thread), true) = (turn.thread, marker.time <= turn.now) else {
                 return Ok(Verdict::Keep(Look::Later));
             };
-            if !thread.as_str().starts_with(prefix) {
+            if !claim.wants(thread) {
                 return Ok(Verdict::Keep(Look::Later));
             }
             let (head, now) = (turn.state.head, turn.now);
-            match turn.state.acquire(owner, ttl, skew, now) {
+            match turn.state.acquire(&claim.owner, claim.ttl, skew, now) {
                 Err(StoreErrorKind::Busy { .. }) => Ok(Verdict::Keep(Look::Later)),
                 acquired => Ok(acquired?.map(|(fence, until)| {
                     Look::Granted(Box::new(Lease {

@@ -168,13 +168,8 @@ impl ThreadLog for CommitLog {
                 let lease = lease.map_err(Fault::of("lease", &thread))?;
                 Ok(LeaseOutcome::Granted(vec![lease]))
             }
-            LeaseRequest::Claim {
-                prefix,
-                n,
-                owner,
-                ttl,
-            } => {
-                let leases = chain.claim((&prefix, n), &owner, ttl).await;
+            LeaseRequest::Claim(claim) => {
+                let leases = chain.claim(&claim).await;
                 let leases = leases.map_err(|fault| fault.during("claim threads"))?;
                 Ok(LeaseOutcome::Granted(leases))
             }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use fugato_state::{Millis, State, ThreadId};
-use fugato_store::{Head, Lease, LeaseOutcome, LeaseRequest, Status};
+use fugato_store::{Claim, Head, Lease, LeaseOutcome, LeaseRequest, Status};
 
 use crate::{Run, RunError, RunErrorKind, RunResult, Runner};
 
@@ -147,13 +147,14 @@ impl<S: State> Runner<S> {
     /// Claims up to `n` threads of this agent.
     pub(crate) async fn claim(&self, n: usize) -> Result<Vec<Lease>, RunError> {
         let options = &self.inner.options;
-        let claim = LeaseRequest::Claim {
+        let claim = Claim {
             prefix: options.prefix.clone(),
             n,
             owner: options.owner.clone(),
             ttl: options.ttl(),
+            except: self.inner.running(),
         };
-        match self.inner.log.lease(claim).await? {
+        match self.inner.log.lease(LeaseRequest::Claim(claim)).await? {
             LeaseOutcome::Granted(leases) => Ok(leases),
             _ => Ok(vec![]),
         }

@@ -48,6 +48,25 @@ impl LeaseRenewer {
     }
 }
 
+impl LeaseRenewer {
+    /// Renews the lease of a run of this process, and returns its end; none if no run has the
+    /// thread, or if it has lost it. Its time may be over, because the machine slept: another
+    /// request would take it from its run.
+    pub(crate) async fn keep(
+        &self,
+        log: &dyn ThreadLog,
+        thread: &ThreadId,
+        ttl: Millis,
+    ) -> Option<Millis> {
+        let (fence, control) = lock(&self.held).get(thread).cloned()?;
+        renew(log, thread.clone(), fence, ttl, control.clone()).await;
+        // One that was on its way is waited for.
+        drop(control.asking.lock().await);
+        let is_held = !control.is_ending() && control.reason() != Some(StopReason::LeaseLost);
+        is_held.then(|| control.lease_until())
+    }
+}
+
 impl Drop for LeaseGuard {
     fn drop(&mut self) {
         let Some(leases) = self.leases.upgrade() else {

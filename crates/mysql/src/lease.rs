@@ -1,6 +1,8 @@
 //! Leases, the queue of runnable threads, and signals.
 use fugato_state::{Millis, ThreadId};
-use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreError, StoreErrorKind};
+use fugato_store::{
+    Claim, Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreError, StoreErrorKind,
+};
 
 use crate::{
     log::MySqlLog,
@@ -28,12 +30,7 @@ impl MySqlLog {
     ) -> Result<LeaseOutcome, StoreError> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, &owner, ttl).await,
-            LeaseRequest::Claim {
-                prefix,
-                n,
-                owner,
-                ttl,
-            } => self.claim((&prefix, n), &owner, ttl).await,
+            LeaseRequest::Claim(claim) => self.claim(&claim).await,
             LeaseRequest::Renew { thread, fence, ttl } => self.renew(&thread, fence, ttl).await,
             LeaseRequest::Release { thread, fence } => self.release(&thread, fence).await,
             LeaseRequest::Signal { thread, signal } => self.signal(&thread, &signal).await,
@@ -82,14 +79,9 @@ impl MySqlLog {
     }
 
     /// Claims due threads, and skips those that another request claims or writes at this moment.
-    async fn claim(
-        &self,
-        (prefix, n): (&str, usize),
-        owner: &str,
-        ttl: Millis,
-    ) -> Result<LeaseOutcome, StoreError> {
+    async fn claim(&self, claim: &Claim) -> Result<LeaseOutcome, StoreError> {
         const NOW: &str = "GREATEST(@now,COALESCE(seen,@now))";
-        let (n, ttl) = (n.min(MOST_CLAIMED), clamped(ttl));
+        let (n, ttl) = (claim.n.min(MOST_CLAIMED), clamped(claim.ttl));
         let mut script = Script::default();
         // Without the index all rows would be locked until enough for the limit are found.
         script
@@ -98,11 +90,12 @@ impl MySqlLog {
             .add(&format!(
                 "SELECT id,name,{NEXT_FENCE},head,{NOW}+{ttl},{NOW} \
                  FROM fugato_thread FORCE INDEX (by_due) \
-                 WHERE due<=@now AND (lease IS NULL OR lease<=@now) AND {} \
+                 WHERE due<=@now AND (lease IS NULL OR lease<=@now) AND {}{} \
                  ORDER BY due,id LIMIT {n} FOR UPDATE SKIP LOCKED",
-                named(prefix)
+                named(&claim.prefix),
+                other_than(&claim.except)
             ));
-        let owner = hex(owner.as_bytes());
+        let owner = hex(claim.owner.as_bytes());
         let take = |rows: &[Row]| {
             let ids = rows.iter().map(|row| row.clone().text());
             let ids = ids.collect::<ReadResult<Vec<_>>>()?.join(",");
@@ -206,6 +199,15 @@ impl MySqlLog {
         })
         .await
     }
+}
+
+/// Returns the condition that a row is of none of these threads.
+fn other_than(threads: &[ThreadId]) -> String {
+    if threads.is_empty() {
+        return String::new();
+    }
+    let names = threads.iter().map(|thread| hex(thread.as_str().as_bytes()));
+    format!(" AND name NOT IN ({})", names.collect::<Vec<_>>().join(","))
 }
 
 fn clamped(ttl: Millis) -> Millis {

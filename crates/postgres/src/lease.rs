@@ -1,6 +1,6 @@
 //! Leases, the queue of runnable threads, and signals.
 use fugato_state::{Millis, ThreadId};
-use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreErrorKind};
+use fugato_store::{Claim, Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreErrorKind};
 use tokio_postgres::Row;
 
 use crate::{
@@ -18,12 +18,7 @@ impl Database {
     pub(crate) async fn lease(&self, request: &LeaseRequest) -> Result<LeaseOutcome, Refusal> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, owner, *ttl).await,
-            LeaseRequest::Claim {
-                prefix,
-                n,
-                owner,
-                ttl,
-            } => self.claim((prefix, *n), owner, *ttl).await,
+            LeaseRequest::Claim(claim) => self.claim(claim).await,
             LeaseRequest::Renew { thread, fence, ttl } => self.renew(thread, *fence, *ttl).await,
             LeaseRequest::Release { thread, fence } => self.release(thread, *fence).await,
             LeaseRequest::Signal { thread, signal } => self.signal(thread, signal).await,
@@ -58,24 +53,21 @@ impl Database {
         Err(Refusal::restless())
     }
 
-    async fn claim(
-        &self,
-        (prefix, n): (&str, usize),
-        owner: &str,
-        ttl: Millis,
-    ) -> Result<LeaseOutcome, Refusal> {
+    async fn claim(&self, claim: &Claim) -> Result<LeaseOutcome, Refusal> {
         let mut connection = self.connection().await?;
         let (instead, seen) = self.clock.parameters();
+        let except: Vec<_> = claim.except.iter().map(ThreadId::as_str).collect();
         let rows = connection
             .rows(
                 &self.sql.claim,
                 &[
                     &instead,
                     &seen,
-                    &stored(n as u64),
-                    &text(owner),
-                    &ttl,
-                    &prefix,
+                    &stored(claim.n as u64),
+                    &text(&claim.owner),
+                    &claim.ttl,
+                    &claim.prefix,
+                    &except,
                 ],
             )
             .await?;

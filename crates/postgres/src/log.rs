@@ -86,7 +86,7 @@ impl ThreadLog for PostgresLog {
         let leased = self.database.lease(&request).await;
         let (operation, thread) = match &request {
             LeaseRequest::Acquire { thread, .. } => ("lease", Some(thread)),
-            LeaseRequest::Claim { .. } => ("claim threads", None),
+            LeaseRequest::Claim(_) => ("claim threads", None),
             LeaseRequest::Renew { thread, .. } => ("renew the lease of", Some(thread)),
             LeaseRequest::Release { thread, .. } => ("release", Some(thread)),
             LeaseRequest::Signal { thread, .. } => ("signal", Some(thread)),

@@ -231,7 +231,7 @@ fn claim() -> String {
         "WITH {{clock}}, picked AS MATERIALIZED (
             SELECT t.id, t.due AS since FROM {{s}}.thread t
             WHERE t.due <= (SELECT now FROM clock) AND t.lease_until <= (SELECT now FROM clock)
-                AND starts_with(t.name, $6)
+                AND starts_with(t.name, $6) AND t.name <> ALL ($7::text[])
             ORDER BY t.due, t.id LIMIT $3 FOR UPDATE OF t SKIP LOCKED
         ), taken AS (
             UPDATE {{s}}.thread t SET

@@ -212,15 +212,13 @@ impl ThreadLog for RedisLog {
                 let read = |reply| self.read_leases(reply);
                 self.with(&thread, &request, "lease", read).await
             }
-            LeaseRequest::Claim {
-                prefix,
-                n,
-                owner,
-                ttl,
-            } => {
+            LeaseRequest::Claim(claim) => {
                 let mut request = self.request(&script::CLAIM, "");
-                request.arg(n.min(1 << 31)).arg(owner).time_to_live(ttl);
-                request.arg(prefix);
+                request.arg(claim.n.min(1 << 31)).arg(claim.owner);
+                request.time_to_live(claim.ttl).arg(claim.prefix);
+                for thread in &claim.except {
+                    request.arg(thread.as_str());
+                }
                 let reply = self.run(&request, "claim").await?;
                 let leases = reply.and_then(|reply| self.read_leases(reply));
                 leases.map_err(|refusal| refused(refusal, "claim"))

@@ -60,7 +60,7 @@ impl Request {
                 | LeaseRequest::Release { thread, .. }
                 | LeaseRequest::Signal { thread, .. },
             ) => Some(thread),
-            Self::Lease(LeaseRequest::Claim { .. }) | Self::Write(..) | Self::Clear(..) => None,
+            Self::Lease(LeaseRequest::Claim(_)) | Self::Write(..) | Self::Clear(..) => None,
         }
     }
 

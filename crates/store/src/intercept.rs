@@ -218,12 +218,7 @@ mod tests {
             status: Status::Idle,
             base: None,
         };
-        let claim = LeaseRequest::Claim {
-            prefix: String::new(),
-            n: 1,
-            owner: String::new(),
-            ttl: 1,
-        };
+        let claim = LeaseRequest::Claim(crate::Claim::default());
         let fold = || Snapshot {
             seq: 1,
             body: vec![],

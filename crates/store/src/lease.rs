@@ -17,17 +17,7 @@ pub enum LeaseRequest {
         ttl: Millis,
     },
     /// The right to write up to `n` threads of an agent that can go on now.
-    Claim {
-        /// The beginning of the names of the agent's threads; the empty text is that of all
-        /// threads.
-        prefix: String,
-        /// The largest number of leases.
-        n: usize,
-        /// The owner, for messages to people.
-        owner: String,
-        /// The time to live, in milliseconds.
-        ttl: Millis,
-    },
+    Claim(Claim),
     /// More time for a lease that is still held.
     Renew {
         /// The thread.
@@ -51,6 +41,29 @@ pub enum LeaseRequest {
         /// The signal.
         signal: Signal,
     },
+}
+
+/// A request for threads that can go on now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Claim {
+    /// The beginning of the names of the agent's threads; the empty text is that of all threads.
+    pub prefix: String,
+    /// The largest number of leases.
+    pub n: usize,
+    /// The owner, for messages to people.
+    pub owner: String,
+    /// The time to live, in milliseconds.
+    pub ttl: Millis,
+    /// Threads that are not granted: those that the owner runs already, whose leases may be over
+    /// because the machine slept or the store was slow.
+    pub except: Vec<ThreadId>,
+}
+
+impl Claim {
+    /// Returns true if a thread of this name may be granted.
+    pub fn wants(&self, thread: &ThreadId) -> bool {
+        thread.as_str().starts_with(&self.prefix) && !self.except.contains(thread)
+    }
 }
 
 /// The response to a lease request.

@@ -18,7 +18,7 @@ pub use doc::{
 };
 pub use error::{StoreError, StoreErrorKind};
 pub use intercept::{Intercept, InterceptedLog, StoreCall};
-pub use lease::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal};
+pub use lease::{Claim, Fence, Lease, LeaseOutcome, LeaseRequest, Signal};
 pub use log::{
     Snapshots, ThreadAdmin, ThreadAdminExt, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
 };

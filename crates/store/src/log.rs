@@ -64,6 +64,8 @@ use crate::{
 ///   past their time, and that nobody holds; those first that could go on the longest.
 /// - **claim of an agent**: a claim grants threads whose names begin with its prefix, and no others
 ///   are in its way, however long they could go on.
+/// - **claim of what one runs**: a claim grants none of the threads that it excepts, whatever became
+///   of their leases, and grants others in their place.
 /// - **signal**: a signal needs no lease; the owner gets it once, with its next append or renewal.
 ///   To a thread that never was it is `NotFound`.
 ///

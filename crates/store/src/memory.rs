@@ -15,7 +15,7 @@ use fugato_state::{Millis, Seq, ThreadId};
 
 use self::thread::Thread;
 use crate::{
-    AppendResult, Commit, Expect, Head, Lease, LeaseOutcome, LeaseRequest, Record, Snapshot,
+    AppendResult, Claim, Commit, Expect, Head, Lease, LeaseOutcome, LeaseRequest, Record, Snapshot,
     Snapshots, StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 
@@ -118,7 +118,7 @@ impl MemoryLog {
         self.shared.lowest_fence.load(Ordering::Relaxed)
     }
 
-    fn claim(&self, (prefix, n): (&str, usize), owner: &str, ttl: Millis) -> Vec<Lease> {
+    fn claim(&self, claim: &Claim) -> Vec<Lease> {
         let now = self.now();
         let lowest = self.lowest_fence();
         let threads = self
@@ -128,11 +128,11 @@ impl MemoryLog {
             .unwrap_or_else(PoisonError::into_inner);
         let mut found: Vec<_> = threads
             .iter()
-            .filter(|(name, _)| name.as_str().starts_with(prefix))
             .filter_map(|(name, thread)| {
                 let locked = lock(thread);
                 locked.is_claimable(now).then(|| (locked.due, name, thread))
             })
+            .filter(|(_, name, _)| claim.wants(name))
             .collect();
         found.sort_by_key(|(due, ..)| *due);
         let granted = found.into_iter().filter_map(|(_, name, thread)| {
@@ -140,10 +140,13 @@ impl MemoryLog {
             // Another owner may have taken it since.
             let claimable = thread.is_claimable(now);
             claimable
-                .then(|| thread.acquire(name, owner, now, ttl, lowest).ok())
+                .then(|| {
+                    let acquired = thread.acquire(name, &claim.owner, now, claim.ttl, lowest);
+                    acquired.ok()
+                })
                 .flatten()
         });
-        granted.take(n).collect()
+        granted.take(claim.n).collect()
     }
 }
 
@@ -203,15 +206,7 @@ impl ThreadLog for MemoryLog {
                     lease.map_err(failed("lease", &name))?,
                 ]))
             }
-            LeaseRequest::Claim {
-                prefix,
-                n,
-                owner,
-                ttl,
-            } => {
-                let leases = self.claim((&prefix, n), &owner, ttl);
-                Ok(LeaseOutcome::Granted(leases))
-            }
+            LeaseRequest::Claim(claim) => Ok(LeaseOutcome::Granted(self.claim(&claim))),
             LeaseRequest::Renew {
                 thread: name,
                 fence,

@@ -265,6 +265,7 @@ scenarios! {
         k14_a_busy_thread_refuses_others
         k14_a_lost_lease_stops_the_run
         k14_a_lease_that_nobody_took_goes_on
+        k14_a_process_takes_nothing_from_itself
         k14_a_lease_is_renewed
         k14_a_cancel_signal_arrives_by_renewal
         k14_a_cancel_signal_arrives_by_append

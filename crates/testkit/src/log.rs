@@ -52,7 +52,7 @@ pub use admin::{
 };
 pub use append::{atomic, compare_and_set, gap_free, idempotent, isolated, sizes};
 pub use broken::{BrokenLog, BrokenLogs, Flaw};
-pub use claim::{claim, claim_of_an_agent};
+pub use claim::{claim, claim_of_an_agent, claim_of_what_one_runs};
 pub use clock::{TestClock, time_never_runs_backwards};
 pub(crate) use factory::forward_admin;
 pub use factory::{Abilities, LogFactory, OpenError, OpenedLog, PlacingEngine};
@@ -90,6 +90,7 @@ macro_rules! thread_log_suite {
             release
             claim
             claim_of_an_agent
+            claim_of_what_one_runs
             signal
             time_never_runs_backwards
             put_and_latest

@@ -242,23 +242,17 @@ impl ThreadLog for JsonLines {
                 let lease = cabinet.grant(thread, owner, ttl)?;
                 Ok(LeaseOutcome::Granted(vec![lease]))
             }
-            LeaseRequest::Claim {
-                prefix,
-                n,
-                owner,
-                ttl,
-            } => {
+            LeaseRequest::Claim(claim) => {
                 let due = |(thread, stored): (&ThreadId, &Thread)| {
-                    if !thread.as_str().starts_with(&prefix) {
-                        return None;
-                    }
                     let due = stored.due.filter(|due| *due <= now)?;
-                    stored.held(now).is_none().then(|| (due, thread.clone()))
+                    let is_free = stored.held(now).is_none() && claim.wants(thread);
+                    is_free.then(|| (due, thread.clone()))
                 };
                 let mut due: Vec<_> = cabinet.threads.iter().filter_map(due).collect();
                 due.sort_by_key(|(due, _)| *due);
-                let granted = due.into_iter().take(n);
-                let granted = granted.map(|(_, thread)| cabinet.grant(thread, owner.clone(), ttl));
+                let granted = due.into_iter().take(claim.n);
+                let granted = granted
+                    .map(|(_, thread)| cabinet.grant(thread, claim.owner.clone(), claim.ttl));
                 granted.collect::<Result<_, _>>().map(LeaseOutcome::Granted)
             }
             LeaseRequest::Renew { thread, fence, ttl } => {

@@ -149,9 +149,7 @@ impl Child {
 
     /// What ends it, or stops it, or lets it go on.
     pub fn signal(&self, signal: Signal) -> TrialResult<()> {
-        let process = self.process.id().and_then(|id| i32::try_from(id).ok());
-        let process = process.and_then(Pid::from_raw).ok_or("it is gone")?;
-        Ok(kill_process(process, signal)?)
+        send(&self.process, signal)
     }
 
     /// Waits for its end, and returns what it had still to say.
@@ -175,4 +173,11 @@ impl Child {
         self.signal(Signal::TERM)?;
         self.end().await
     }
+}
+
+/// Ends or stops a process, or lets it go on.
+pub(crate) fn send(signalled: &tokio::process::Child, signal: Signal) -> TrialResult<()> {
+    let id = signalled.id().and_then(|id| i32::try_from(id).ok());
+    let id = id.and_then(Pid::from_raw).ok_or("it is gone")?;
+    Ok(kill_process(id, signal)?)
 }

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
@@ -17,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    TrialResult,
+    TrialResult, child,
     visitor::{act, durable, get, reply},
 };
 
@@ -36,6 +37,9 @@ pub struct Crowd {
     pub words: String,
     /// When the server is killed, and started again; not at all if this is none.
     pub dies_after: Option<Duration>,
+    /// When the server is stopped for longer than its leases last, as by a lid that is closed; not
+    /// at all if this is none.
+    pub sleeps_after: Option<Duration>,
 }
 
 /// What came of it.
@@ -65,6 +69,8 @@ struct ConversationReport {
 
 /// How long a server may take to come back, and a conversation to come to rest.
 const PATIENCE: Duration = Duration::from_mins(2);
+/// How long a server sleeps: its leases last three seconds.
+const SLEEP: Duration = Duration::from_secs(4);
 /// How often is looked whether a run that is left goes on.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -83,6 +89,12 @@ impl Crowd {
             sleep(after).await;
             server.kill().await?;
             (server, _) = start(&self.program, &self.folder, address.port()).await?;
+        }
+        if let Some(after) = self.sleeps_after {
+            sleep(after).await;
+            child::send(&server, Signal::STOP)?;
+            sleep(SLEEP).await;
+            child::send(&server, Signal::CONT)?;
         }
         let mut verdict = Verdict::default();
         for talk in talks {

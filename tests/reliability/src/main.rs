@@ -76,7 +76,7 @@ enum Trial {
         steps: u64,
     },
     /// Lets many converse at once with a server of an agent, and tells how soon it says something;
-    /// or kills it meanwhile, and looks whether everybody goes on.
+    /// or kills it or lets it sleep meanwhile, and looks whether everybody goes on.
     Crowd {
         /// The program that serves, such as `target/release/scheduler`.
         #[arg(long)]
@@ -93,6 +93,9 @@ enum Trial {
         /// When the server is killed, in milliseconds.
         #[arg(long)]
         dies_after: Option<u64>,
+        /// When the server is stopped for a few seconds, in milliseconds.
+        #[arg(long)]
+        sleeps_after: Option<u64>,
     },
     /// Fills a store with threads, of which one in a hundred can go on, and tells what a claim, a
     /// wake, a timer and a page of the list cost at each size.
@@ -202,6 +205,7 @@ async fn execute(trial: Trial) -> TrialResult<Vec<String>> {
             apart,
             words,
             dies_after,
+            sleeps_after,
         } => {
             let folder = tempfile::tempdir()?;
             let crowd = Crowd {
@@ -211,6 +215,7 @@ async fn execute(trial: Trial) -> TrialResult<Vec<String>> {
                 apart: Duration::from_millis(apart),
                 words,
                 dies_after: dies_after.map(Duration::from_millis),
+                sleeps_after: sleeps_after.map(Duration::from_millis),
             };
             let verdict = crowd.meet().await?;
             tell(&verdict.to_string());

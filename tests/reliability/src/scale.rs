@@ -14,8 +14,8 @@ use fugato_postgres::PostgresLog;
 use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{Millis, ThreadId};
 use fugato_store::{
-    Commit, Expect, LeaseOutcome, LeaseRequest, Record, Status, ThreadFilter, ThreadLog as _,
-    ThreadStore,
+    Claim, Commit, Expect, LeaseOutcome, LeaseRequest, Record, Status, ThreadFilter,
+    ThreadLog as _, ThreadStore,
 };
 use futures::{StreamExt, TryStreamExt, future, stream};
 use servers::{Postgres, Server};
@@ -232,12 +232,13 @@ pub(crate) fn median(mut took: Vec<Duration>) -> f64 {
 }
 
 fn claims() -> LeaseRequest {
-    LeaseRequest::Claim {
+    LeaseRequest::Claim(Claim {
         prefix: "thread-".into(),
         n: CLAIMED,
         owner: "scale".into(),
         ttl: LONG,
-    }
+        ..Claim::default()
+    })
 }
 
 async fn granted(

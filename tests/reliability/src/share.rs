@@ -7,7 +7,7 @@ use std::{
 
 use fugato_graph::{Fact, HistoryEntry, ThreadStatus};
 use fugato_state::ThreadId;
-use fugato_store::{LeaseRequest, Status, ThreadFilter};
+use fugato_store::{Claim, LeaseRequest, Status, ThreadFilter};
 
 use crate::{
     TrialResult,
@@ -319,12 +319,13 @@ impl OnPaper {
     pub async fn of(queue: &Queue, steps: &[f64]) -> TrialResult<Self> {
         let mut took = vec![];
         for _ in 0..CLAIMS {
-            let nothing = LeaseRequest::Claim {
+            let nothing = LeaseRequest::Claim(Claim {
                 prefix: "nothing".into(),
                 n: THREADS,
                 owner: "share".into(),
                 ttl: 1000,
-            };
+                ..Claim::default()
+            });
             let begin = Instant::now();
             queue.store.log().lease(nothing).await?;
             took.push(begin.elapsed());

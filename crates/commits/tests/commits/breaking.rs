@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use fugato_commits::{CommitLog, CommitLogOptions};
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    AppendResult, Commit, Expect, Fence, Lease, LeaseOutcome, LeaseRequest, Record, Snapshot,
-    Snapshots as _, Status, StoreError, StoreErrorKind, ThreadAdmin as _, ThreadFilter,
+    AppendResult, Claim, Commit, Expect, Fence, Lease, LeaseOutcome, LeaseRequest, Record,
+    Snapshot, Snapshots as _, Status, StoreError, StoreErrorKind, ThreadAdmin as _, ThreadFilter,
     ThreadLog as _,
 };
 use futures::future::join_all;
@@ -43,14 +43,13 @@ async fn acquire(log: &CommitLog, name: &str, ttl: Millis) -> Result<Lease, Stor
 
 async fn claim(log: &CommitLog) -> Vec<String> {
     let (owner, ttl) = ("worker".to_owned(), 1_000);
-    let claimed = log
-        .lease(LeaseRequest::Claim {
-            prefix: String::new(),
-            n: 9,
-            owner,
-            ttl,
-        })
-        .await;
+    let claim = Claim {
+        n: 9,
+        owner,
+        ttl,
+        ..Claim::default()
+    };
+    let claimed = log.lease(LeaseRequest::Claim(claim)).await;
     match claimed.expect("it can be claimed") {
         LeaseOutcome::Granted(leases) => {
             let names = leases.into_iter().map(|lease| lease.thread.into());

@@ -7,9 +7,9 @@ use fugato_commits::{
 };
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    AppendResult, Commit, Expect, Fence, Head, InterceptedLog, Lease, LeaseOutcome, LeaseRequest,
-    MemoryLog, Record, Route, Snapshot, Status, StoreError, StoreErrorKind, ThreadAdmin as _,
-    ThreadLog, move_thread,
+    AppendResult, Claim, Commit, Expect, Fence, Head, InterceptedLog, Lease, LeaseOutcome,
+    LeaseRequest, MemoryLog, Record, Route, Snapshot, Status, StoreError, StoreErrorKind,
+    ThreadAdmin as _, ThreadLog, move_thread,
 };
 use fugato_testkit::log::TestClock;
 
@@ -457,14 +457,13 @@ async fn k31_a_copy_is_written_by_its_home_alone() -> Result<(), String> {
     let copy = told(world.copy(&Life::default()).await)?;
     let (owner, ttl) = ("worker".to_owned(), TTL);
     world.clock.advance(TTL);
-    let (prefix, n) = (String::new(), 9);
-    let claim = LeaseRequest::Claim {
-        prefix,
-        n,
+    let claim = Claim {
+        n: 9,
         owner,
         ttl,
+        ..Claim::default()
     };
-    let claimed = copy.lease(claim).await;
+    let claimed = copy.lease(LeaseRequest::Claim(claim)).await;
     assert_eq!(told(claimed)?, LeaseOutcome::Granted(vec![]));
     for name in NAMES {
         let desk = thread(name);

@@ -2,7 +2,9 @@
 use std::time::Duration;
 
 use fugato_state::{State, ThreadId};
-use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Status, StoreError, is_move};
+use fugato_store::{
+    Fence, Lease, LeaseOutcome, LeaseRequest, Status, StoreError, StoreErrorKind, is_move,
+};
 
 use super::{Runner, RunnerInner, lock};
 use crate::{RunError, RunErrorKind, control::StopReason, request::Request};
@@ -121,6 +123,10 @@ impl<S: State> RunnerInner<S> {
     pub(crate) async fn acquire(&self, thread: &ThreadId) -> Result<Lease, RunError> {
         self.must_own(thread)?;
         let (owner, ttl) = (self.options.owner.clone(), self.options.ttl());
+        if let Some(until) = self.keeper.keep(&*self.log, thread, ttl).await {
+            let busy = StoreErrorKind::Busy { owner, until };
+            return Err(StoreError::new(busy, "lease").on(thread).into());
+        }
         let request = LeaseRequest::Acquire {
             thread: thread.clone(),
             owner,
@@ -136,6 +142,15 @@ impl<S: State> RunnerInner<S> {
                 "a store that grants leases",
             ))),
         }
+    }
+
+    /// Returns the threads that runs of this process have.
+    pub(crate) fn running(&self) -> Vec<ThreadId> {
+        let live = lock(&self.live);
+        let has_run = live
+            .iter()
+            .filter(|(_, run)| run.control.strong_count() > 0);
+        has_run.map(|(thread, _)| thread.clone()).collect()
     }
 
     pub(crate) async fn release(&self, thread: &ThreadId, fence: Fence) {

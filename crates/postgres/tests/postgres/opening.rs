@@ -88,13 +88,13 @@ async fn a_name_of_a_schema_is_never_a_statement() -> TestResult {
     let log = connect(server, schema).await?;
     let desk = name("desk");
     assert_eq!(log.append(&desk, &commit(0, 0, "a")).await?.head, 1);
-    let claim = fugato_store::LeaseRequest::Claim {
-        prefix: String::new(),
+    let claim = fugato_store::Claim {
         n: 1,
         owner: "a\0b".to_owned(),
         ttl: 1_000,
+        ..Default::default()
     };
-    log.lease(claim).await?;
+    log.lease(fugato_store::LeaseRequest::Claim(claim)).await?;
     let sql = "SELECT nspname FROM pg_namespace WHERE nspname = $1 OR nspname = 'public'";
     let rows = poke(server).await?.client.query(sql, &[&schema]).await?;
     assert_eq!(rows.len(), 2);

@@ -150,15 +150,13 @@ async fn k14_workers_share_the_queue_and_the_oldest_goes_first() -> TestResult {
 
 async fn claim(log: &PostgresLog, n: usize) -> Result<Vec<String>, fugato_store::StoreError> {
     let (owner, ttl) = ("worker".to_owned(), 60_000);
-    match log
-        .lease(LeaseRequest::Claim {
-            prefix: String::new(),
-            n,
-            owner,
-            ttl,
-        })
-        .await?
-    {
+    let claim = fugato_store::Claim {
+        n,
+        owner,
+        ttl,
+        ..Default::default()
+    };
+    match log.lease(LeaseRequest::Claim(claim)).await? {
         LeaseOutcome::Granted(leases) => Ok(leases
             .into_iter()
             .map(|lease| lease.thread.as_str().to_owned())

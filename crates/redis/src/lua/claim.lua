@@ -1,4 +1,6 @@
 local n, owner, ttl, prefix = tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
+local excepted = {}
+for at = 10, #ARGV do excepted[ARGV[at]] = true end
 local now = clock()
 -- Those whose lease ran out wait with the others again.
 for _, of in ipairs(redis.call('ZRANGEBYSCORE', held_set, '-inf', text(now))) do
@@ -8,12 +10,12 @@ for _, of in ipairs(redis.call('ZRANGEBYSCORE', held_set, '-inf', text(now))) do
     if due then redis.call('ZADD', due_set, due, of) end
 end
 local leases = {}
--- Those that stay in the set, of other agents, are passed by their rank, a page at a time.
+-- Those that stay in the set, of other agents or excepted, are passed by their rank, a page at a time.
 local due, passed = redis.call('ZCOUNT', due_set, '-inf', text(now)), 0
 while #leases < n and passed < due do
     local last = math.min(due, passed + math.min(n - #leases, 100)) - 1
     for _, of in ipairs(redis.call('ZRANGE', due_set, passed, last)) do
-        if string.sub(of, 1, #prefix) ~= prefix then
+        if string.sub(of, 1, #prefix) ~= prefix or excepted[of] then
             passed = passed + 1
         else
             local thread = load(of, now)

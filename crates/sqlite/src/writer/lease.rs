@@ -1,5 +1,5 @@
 use fugato_state::{Millis, ThreadId};
-use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreErrorKind};
+use fugato_store::{Claim, Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreErrorKind};
 use rusqlite::{Error, params};
 
 use super::Writer;
@@ -12,12 +12,7 @@ impl Writer {
     pub(super) fn lease(&mut self, request: &LeaseRequest) -> Result<LeaseOutcome, Refusal> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, owner, *ttl),
-            LeaseRequest::Claim {
-                prefix,
-                n,
-                owner,
-                ttl,
-            } => self.claim((prefix, *n), owner, *ttl),
+            LeaseRequest::Claim(claim) => self.claim(claim),
             LeaseRequest::Renew { thread, fence, ttl } => self.renew(thread, *fence, *ttl),
             LeaseRequest::Release { thread, fence } => self.release(thread, *fence),
             LeaseRequest::Signal { thread, signal } => self.signal(thread, signal),
@@ -76,32 +71,29 @@ impl Writer {
         })
     }
 
-    fn claim(
-        &mut self,
-        wanted: (&str, usize),
-        owner: &str,
-        ttl: Millis,
-    ) -> Result<LeaseOutcome, Refusal> {
+    fn claim(&mut self, claim: &Claim) -> Result<LeaseOutcome, Refusal> {
         let now = self.shared_now()?;
         let mut granted = vec![];
-        for name in self.claimable(wanted, now)? {
+        for name in self.claimable(claim, now)? {
             let name = ThreadId::new(name).map_err(damaged)?;
             if let Some(row) = self.find(&name)? {
-                granted.push(self.grant(name, row, owner, now, ttl)?);
+                granted.push(self.grant(name, row, &claim.owner, now, claim.ttl)?);
             }
         }
         Ok(LeaseOutcome::Granted(granted))
     }
 
-    /// Returns the names of due threads without a lease that begin with a prefix, oldest first.
-    fn claimable(&self, (prefix, n): (&str, usize), now: Millis) -> Result<Vec<String>, Error> {
+    /// Returns the names of due threads without a lease that a claim wants, oldest first.
+    fn claimable(&self, claim: &Claim, now: Millis) -> Result<Vec<String>, Error> {
         let sql = "SELECT name FROM thread WHERE due <= ?1 AND lease_until <= ?1
                        AND substr(name, 1, length(?3)) = ?3
+                       AND name NOT IN (SELECT value FROM json_each(?4))
                    ORDER BY due, id LIMIT ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let n = i64::try_from(n).unwrap_or(i64::MAX);
+        let n = i64::try_from(claim.n).unwrap_or(i64::MAX);
+        let except = serde_json::json!(claim.except).to_string();
         statement
-            .query_map(params![now, n, prefix], |row| row.get(0))?
+            .query_map(params![now, n, claim.prefix, except], |row| row.get(0))?
             .collect()
     }
 

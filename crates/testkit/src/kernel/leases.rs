@@ -2,7 +2,7 @@
 use std::{future::IntoFuture, time::Duration};
 
 use expect_test::expect;
-use fugato_graph::{Context, RunErrorKind, RunnerOptions};
+use fugato_graph::{Context, Next, RunErrorKind, RunnerOptions};
 use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
 use futures::FutureExt;
 
@@ -120,6 +120,32 @@ pub async fn k14_a_lease_that_nobody_took_goes_on(factory: &dyn LogFactory) -> C
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
+    stage.door.open();
+    finished(run.await)?;
+    Ok(())
+}
+
+/// A process that was suspended for longer than its lease takes no thread from its own run, although
+/// the lease is over and not yet renewed: neither looks for work, nor another request, nor an engine.
+pub async fn k14_a_process_takes_nothing_from_itself(factory: &dyn LogFactory) -> CheckResult {
+    let stage = Stage::of(Fixture::of(factory).await?, "");
+    let (desk, graph) = (&stage.desk, held(&stage)?);
+    // It is renewed when the test is over.
+    let lease = Duration::from_secs(600);
+    let runner = desk.runner_with(&graph, RunnerOptions::default().lease(lease));
+    let run = runner.start(&desk.thread, ());
+    stage.door.reached().await;
+    let sleeps = || desk.clock.advance(1_200_000);
+    sleeps();
+    same("due", runner.due(9).await?, vec![])?;
+    sleeps();
+    let busy = |kind: &RunErrorKind| matches!(kind, RunErrorKind::Busy { .. });
+    let started = kind(runner.start(&desk.thread, ()).await)?;
+    holds(busy(&started), || format!("a start: {started:?}"))?;
+    sleeps();
+    let next = runner.drive(&desk.thread, lease).await?;
+    holds(matches!(next, Next::Retry(_)), || format!("{next:?}"))?;
+    sleeps();
     stage.door.open();
     finished(run.await)?;
     Ok(())

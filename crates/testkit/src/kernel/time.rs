@@ -5,7 +5,7 @@ use expect_test::expect;
 use fugato_graph::{
     Context, Durability, END, Graph, NodePolicy, RunErrorKind, RunResult, RunnerOptions, Worker,
 };
-use fugato_store::{LeaseOutcome, LeaseRequest, Status};
+use fugato_store::{Claim, LeaseOutcome, LeaseRequest, Status};
 use fugato_stream::EventKind;
 use futures::StreamExt as _;
 
@@ -109,12 +109,12 @@ async fn claimable(desk: &Fixture) -> Result<usize, Failure> {
     let (n, owner, ttl) = (10, "a look".into(), 1_000);
     let claimed = desk
         .log_of()
-        .lease(LeaseRequest::Claim {
-            prefix: String::new(),
+        .lease(LeaseRequest::Claim(Claim {
             n,
             owner,
             ttl,
-        })
+            ..Claim::default()
+        }))
         .await?;
     let LeaseOutcome::Granted(leases) = claimed else {
         return Err(Failure::new("a claim grants leases"));

@@ -78,6 +78,8 @@ flaws! {
     ClaimsOfAll => claim_of_an_agent,
     /// Threads of other agents count against the number of a claim.
     FiltersTooLate => claim_of_an_agent,
+    /// Claims grant what they except.
+    ClaimsOwn => claim_of_what_one_runs,
     /// Concurrent claims overlap.
     SharesClaims => racing_claims_share,
     /// A lease is granted to all concurrent callers.

@@ -1,6 +1,6 @@
 //! Scenarios of the queue of threads that can go on.
 use fugato_state::Millis;
-use fugato_store::Status;
+use fugato_store::{Claim, Status};
 
 use super::{
     Failure, LogFactory,
@@ -143,6 +143,63 @@ pub async fn claim_of_an_agent(factory: &dyn LogFactory) -> Result<(), Failure> 
         same(&format!("{n} of {prefix:?}"), got, expected)?;
     }
     Ok(())
+}
+
+/// Contract *claim of what one runs*: a claim grants nothing that it excepts, although its lease is
+/// over, and as many others as it asks for. Its owner goes on under the old lease, and a claim that
+/// does not except it takes it.
+pub async fn claim_of_what_one_runs(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let trial = Trial::start(factory).await?;
+    let names = [
+        "agent/1",
+        "agent/it's \"2\"",
+        "代理/3",
+        "agent/4",
+        "agent/5",
+    ];
+    for name in names {
+        append(&trial, name, Status::Runnable).await?;
+        trial.clock.advance(1);
+    }
+    let mut held = vec![];
+    for name in &names[..3] {
+        held.push(trial.acquire(&thread(name), "owner", 100).await?);
+    }
+    trial.clock.advance(10_000);
+    let claim = |n| Claim {
+        n,
+        owner: "owner".into(),
+        ttl: 1_000,
+        except: names[..3].iter().map(|name| thread(name)).collect(),
+        ..Claim::default()
+    };
+    let claimed = async |claim| {
+        let leases = trial.claim_as(claim).await?.into_iter();
+        Ok::<Vec<String>, Failure>(leases.map(|lease| lease.thread.into()).collect())
+    };
+    same("the next", claimed(claim(1)).await?, vec![names[3].into()])?;
+    same("the rest", claimed(claim(9)).await?, vec![names[4].into()])?;
+    same("nothing more", claimed(claim(9)).await?, vec![])?;
+    for lease in held {
+        trial
+            .log
+            .append(&lease.thread, &commit(1, lease.fence, &["worked"]))
+            .await?;
+        trial.renew(&lease.thread, lease.fence, 100).await?;
+    }
+    trial.clock.advance(10_000);
+    let all = names.map(str::to_owned).to_vec();
+    same("what is not excepted", claimed(everything(9)).await?, all)
+}
+
+fn everything(n: usize) -> Claim {
+    let (owner, ttl) = ("another".to_owned(), 1_000);
+    Claim {
+        n,
+        owner,
+        ttl,
+        ..Claim::default()
+    }
 }
 
 async fn append(trial: &Trial<'_>, name: &str, status: Status) -> Result<Millis, Failure> {

@@ -1,7 +1,7 @@
 //! Concurrent requests.
 use std::collections::BTreeSet;
 
-use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
+use fugato_store::{Claim, LeaseOutcome, LeaseRequest, StoreErrorKind};
 use futures::future::join_all;
 
 use super::{
@@ -102,12 +102,12 @@ pub async fn racing_claims_share(factory: &dyn LogFactory) -> Result<(), Failure
     }
     let tasks = (0..WRITERS).map(|owner| {
         let (log, owner) = (trial.log.clone(), format!("owner {owner}"));
-        let request = LeaseRequest::Claim {
-            prefix: String::new(),
+        let request = LeaseRequest::Claim(Claim {
             n: 5,
             owner,
             ttl: 1_000,
-        };
+            ..Claim::default()
+        });
         tokio::spawn(async move { log.lease(request).await })
     });
     let mut granted = vec![];

@@ -6,8 +6,8 @@ use std::sync::{
 
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    Commit, Expect, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Record, Signal, Snapshots,
-    Status, StoreError, ThreadAdmin, ThreadLog,
+    Claim, Commit, Expect, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Record, Signal,
+    Snapshots, Status, StoreError, ThreadAdmin, ThreadLog,
 };
 
 use super::{Failure, LogFactory, OpenedLog, TestClock};
@@ -147,14 +147,18 @@ impl<'f> Trial<'f> {
         owner: &str,
         ttl: Millis,
     ) -> Result<Vec<Lease>, Failure> {
-        let (prefix, owner) = (prefix.to_owned(), owner.to_owned());
-        let claim = LeaseRequest::Claim {
-            prefix,
+        let claim = Claim {
+            prefix: prefix.to_owned(),
             n,
-            owner,
+            owner: owner.to_owned(),
             ttl,
+            ..Claim::default()
         };
-        leases(self.log.lease(claim).await?)
+        self.claim_as(claim).await
+    }
+
+    pub(super) async fn claim_as(&self, claim: Claim) -> Result<Vec<Lease>, Failure> {
+        leases(self.log.lease(LeaseRequest::Claim(claim)).await?)
     }
 
     pub(super) async fn renew(

@@ -255,7 +255,7 @@ impl ThreadLog for FaultLog {
             LeaseRequest::Acquire { thread, .. } => {
                 (Activity::Acquire, "lease", Some(thread.clone()))
             }
-            LeaseRequest::Claim { .. } => (Activity::Acquire, "claim", None),
+            LeaseRequest::Claim(_) => (Activity::Acquire, "claim", None),
             LeaseRequest::Renew { .. } => (Activity::Renew, "renew", None),
             LeaseRequest::Release { .. } => (Activity::Release, "release", None),
             LeaseRequest::Signal { .. } => return self.inner.log.lease(request).await,

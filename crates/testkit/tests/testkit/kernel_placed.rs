@@ -101,6 +101,7 @@ const ALONE: [(&str, &[&str]); 6] = [
             "k14_a_lease_is_renewed",
             "k14_a_lease_that_nobody_took_goes_on",
             "k14_a_lost_lease_stops_the_run",
+            "k14_a_process_takes_nothing_from_itself",
             "k14_time_is_the_stores",
             "k19_a_failure_is_told_and_its_retry_can_be_cancelled",
             "k19_cancelling_stops_subgraphs",

@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    AppendResult, Commit, Expect, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Record, Status,
-    StoreError, StoreErrorKind, ThreadLog,
+    AppendResult, Claim, Commit, Expect, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Record,
+    Status, StoreError, StoreErrorKind, ThreadLog,
 };
 
 use super::{BrokenLog, Flaw};
@@ -73,12 +73,7 @@ impl ThreadLog for BrokenLog {
             LeaseRequest::Acquire { thread, owner, ttl } => {
                 self.acquire(&self.name(&thread), &owner, ttl).await
             }
-            LeaseRequest::Claim {
-                prefix,
-                n,
-                owner,
-                ttl,
-            } => self.claim((prefix, n), &owner, ttl).await,
+            LeaseRequest::Claim(claim) => self.claim(claim).await,
             LeaseRequest::Renew { thread, fence, ttl } => {
                 let thread = self.name(&thread);
                 let renewed = self
@@ -251,31 +246,16 @@ impl BrokenLog {
         }
     }
 
-    async fn claim(
-        &self,
-        (prefix, n): (String, usize),
-        owner: &str,
-        ttl: Millis,
-    ) -> Result<LeaseOutcome, StoreError> {
-        let owner = owner.to_owned();
-        let wanted = if self.has(Flaw::ClaimsYoungest) {
-            usize::MAX
-        } else {
-            n
-        };
-        let asked = match self.flaw {
-            Flaw::ClaimsOfAll | Flaw::FiltersTooLate => String::new(),
-            _ => prefix.clone(),
-        };
-        let claimed = self
-            .inner
-            .lease(LeaseRequest::Claim {
-                prefix: asked,
-                n: wanted,
-                owner,
-                ttl,
-            })
-            .await?;
+    async fn claim(&self, claim: Claim) -> Result<LeaseOutcome, StoreError> {
+        let (prefix, n) = (claim.prefix.clone(), claim.n);
+        let mut asked = claim;
+        match self.flaw {
+            Flaw::ClaimsYoungest => asked.n = usize::MAX,
+            Flaw::ClaimsOfAll | Flaw::FiltersTooLate => asked.prefix.clear(),
+            Flaw::ClaimsOwn => asked.except.clear(),
+            _ => {}
+        }
+        let claimed = self.inner.lease(LeaseRequest::Claim(asked)).await?;
         let LeaseOutcome::Granted(mut leases) = claimed else {
             return Ok(claimed);
         };
