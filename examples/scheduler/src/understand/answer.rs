@@ -10,7 +10,7 @@ use super::{
     lex::{Noun, PERMITS, Query, Verb},
     plan::{is_ahead, possible, spanned},
     when::When,
-    wish::{Clause, Role, expand, not_understood},
+    wish::{Clause, Role, expand, not_understood, unread},
     words::Words,
 };
 use crate::schedule::{Board, EventType, ScheduleTask, Slot, WriteOptions, differences, explain};
@@ -43,9 +43,13 @@ pub(super) fn help(facts: &Facts<'_>) -> String {
 
 /// Answers a question.
 pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
-    let permits = |word: &String| PERMITS.contains(word);
-    if let Some(part) = clause.unknown.iter().find(|word| !permits(word)) {
-        return not_understood(part, facts);
+    let mut clause = clause.clone();
+    clause.unknown.retain(|word| !PERMITS.contains(word));
+    // A question may be about an item, however it is called.
+    (clause.introduced, clause.quoted) = (None, vec![]);
+    let clause = &clause;
+    if let Some(refusal) = unread(clause, facts) {
+        return refusal;
     }
     let desk = AnswerContext {
         facts,
@@ -114,19 +118,7 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
         .iter()
         .any(|(verb, _)| matches!(verb, Verb::Done | Verb::Undone))
     {
-        let bound = clause.whens.iter().find_map(|(when, role)| {
-            let days = when.days.as_ref()?;
-            match role {
-                Role::Before => days.first().map(|day| day.saturating_sub(1)),
-                Role::By => days.last().copied(),
-                _ => None,
-            }
-        });
-        if let Some(last) = bound {
-            return Understanding::Answer(desk.done_by(last));
-        }
-        let not = clause.is_negated || clause.denies(Verb::Done) || clause.has(Verb::Undone);
-        desk.done(not, within)
+        desk.done_or_not(clause, within)
     } else if let Some(when) = within {
         let courses = clause.nouns.contains(&Noun::Courses);
         desk.listing(when, courses.then_some(EventType::Course))
@@ -290,6 +282,23 @@ impl AnswerContext<'_> {
             self.pick("My last change:", "上一次改动：")
         };
         format!("{head}\n{}", lines.join("\n"))
+    }
+
+    /// Returns what is done or not, or what of it is not done in time.
+    fn done_or_not(&self, clause: &Clause, within: Option<&When>) -> String {
+        let bound = clause.whens.iter().find_map(|(when, role)| {
+            let days = when.days.as_ref()?;
+            match role {
+                Role::Before => days.first().map(|day| day.saturating_sub(1)),
+                Role::By => days.last().copied(),
+                _ => None,
+            }
+        });
+        if let Some(last) = bound {
+            return self.done_by(last);
+        }
+        let not = clause.is_negated || clause.denies(Verb::Done) || clause.has(Verb::Undone);
+        self.done(not, within)
     }
 
     /// Returns what is done, or not, of everything or of what lies in some days and times.

@@ -115,6 +115,38 @@ pub(super) fn names(schedule: &ScheduleState) -> NameIndex<Thing> {
     NameIndex::new(tasks.chain(classes))
 }
 
+/// The most items that a refusal lists.
+const MOST_LISTED: usize = 30;
+
+/// Says what the classes are called, and their items if they are few.
+pub(super) fn known(facts: &Facts<'_>) -> String {
+    let (schedule, lang) = (facts.schedule, facts.lang);
+    let between = lang.pick(", ", "、");
+    let of = |class: u32| items_of(schedule, class).filter_map(|id| schedule.task(id));
+    let classes = schedule.task_classes.iter();
+    let few = classes.clone().flat_map(|class| of(class.id)).count() <= MOST_LISTED;
+    let classes = classes.map(|class| {
+        let items = of(class.id).map(|task| task.name.as_str());
+        let (name, items) = (&class.name, items.collect::<Vec<_>>().join(between));
+        if few {
+            lang.pick(
+                format!("“{name}” ({items})"),
+                format!("《{name}》（{items}）"),
+            )
+        } else {
+            lang.pick(format!("“{name}”"), format!("《{name}》"))
+        }
+    });
+    let classes = classes.collect::<Vec<_>>().join(between);
+    if classes.is_empty() {
+        return String::new();
+    }
+    lang.pick(
+        format!(" If it is a name: there are {classes}."),
+        format!("如果是名称：现有{classes}。"),
+    )
+}
+
 /// Returns the ids of the items of a class.
 pub(super) fn items_of(schedule: &ScheduleState, class: u32) -> impl Iterator<Item = u32> {
     let tasks = schedule.tasks.iter();

@@ -17,7 +17,7 @@ use super::{
     free_times::kept_free,
     lex::{Noun, Verb, denies_free},
     when::{self, When},
-    wish::{Clause, Role, expand, is_open, not_understood, objects},
+    wish::{Clause, Role, expand, is_open, not_understood, objects, unread},
     words::Words,
 };
 use crate::{
@@ -274,20 +274,15 @@ impl<'a> Planner<'a> {
         )
     }
 
-    /// Plans one wish.
-    fn wish(&mut self, clause: &Clause) -> PlanResult<Step> {
-        let unread = clause.unknown.first().or(clause.quoted.first());
-        if let Some(part) = unread.filter(|_| !clause.has(Verb::Add)) {
-            return Err(not_understood(part, self.facts));
+    /// Refuses a clause that is not wholly understood, or is about other days than those of here.
+    fn check(&self, clause: &Clause, verb: Option<(Verb, bool)>) -> PlanResult {
+        if let Some(refusal) = unread(clause, self.facts).filter(|_| !clause.has(Verb::Add)) {
+            return Err(refusal);
         }
-        if clause
-            .whens
-            .iter()
-            .any(|(when, _)| when.days.as_ref().is_some_and(BTreeSet::is_empty))
-        {
+        let outside = |(when, _): &(When, Role)| when.days.as_ref().is_some_and(BTreeSet::is_empty);
+        if clause.whens.iter().any(outside) {
             return Err(self.unchanged(&self.outside()));
         }
-        let verb = main_verb(clause);
         // What counts hours, and what counts nothing, leaves no amount out.
         let counts = |(_, unit): &(i64, Noun)| match verb {
             Some((Verb::Earlier | Verb::Later | Verb::Add, _)) => true,
@@ -298,6 +293,13 @@ impl<'a> Planner<'a> {
         if needs_not_be(&clause.text) || !clause.amounts.iter().all(counts) {
             return Err(not_understood(&clause.text, self.facts));
         }
+        Ok(())
+    }
+
+    /// Plans one wish.
+    fn wish(&mut self, clause: &Clause) -> PlanResult<Step> {
+        let verb = main_verb(clause);
+        self.check(clause, verb)?;
         let denies = || clause.denies(Verb::Keep) || denies_free(&clause.text);
         let not_kept = clause.has(Verb::Free) && denies();
         let used_again = matches!(

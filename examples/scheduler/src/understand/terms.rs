@@ -189,7 +189,8 @@ fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
 
 /// Returns true if a clause wants something that other rules read.
 fn wants_more(text: &str, facts: &Facts<'_>) -> bool {
-    const ACTS: [Verb; 9] = [
+    const ACTS: [Verb; 10] = [
+        Verb::Done,
         Verb::Place,
         Verb::Move,
         Verb::Swap,

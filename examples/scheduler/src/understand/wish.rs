@@ -13,7 +13,7 @@ use joined::{split, with_days_of_topics, with_other_places, with_parts_of_days};
 use super::{
     Facts, Understanding, answer, free_times,
     lex::{ClockWords, Kind, Noun, Part, Query, Token, Verb, tokens},
-    names::{Ref, items_of},
+    names::{Ref, items_of, known},
     plan::{self, Limits},
     when::When,
     words::Words,
@@ -59,6 +59,8 @@ pub(super) struct Clause {
     pub(super) amounts: Vec<(i64, Noun)>,
     pub(super) quoted: Vec<String>,
     pub(super) unknown: Vec<String>,
+    /// A thing that there is, called by a part of the name of an item: "I have an exam".
+    pub(super) introduced: Option<(String, Ref)>,
     pub(super) is_question: bool,
     /// True if it asks about what the agent did: "what did you change?".
     pub(super) asks_you: bool,
@@ -476,6 +478,29 @@ pub(super) fn not_understood(part: &str, facts: &Facts<'_>) -> Understanding {
             format!("I did not understand “{part}”, so nothing was changed. {help}"),
             format!("没有看懂“{part}”，因此没有改动任何内容。{help}"),
         )
+    })
+}
+
+/// Says what of a clause was not understood, if anything was: a word, and what it could be the name of,
+/// or a thing that there is and that is none of the items.
+pub(super) fn unread(clause: &Clause, facts: &Facts<'_>) -> Option<Understanding> {
+    let lang = facts.lang;
+    if let Some((thing, like)) = &clause.introduced {
+        let like = Words::of(facts).names(expand(like, facts));
+        return Some(Understanding::Refusal(lang.pick(
+            format!("I did not take “{thing}” for {like}: you tell of it as something else, so nothing was changed. Say the whole name of the item if you mean it, or “keep … free” if you want the time free."),
+            format!("没有把“{thing}”当作{like}：听起来是另一件事，因此没有改动任何内容。如果指的就是这一项，请说出全名；如果要把时间空出来，请说“……空出来”。"),
+        )));
+    }
+    let part = clause.unknown.first().or(clause.quoted.first())?;
+    let of_item = |name: &Ref| !name.is_course();
+    let named = clause.names.iter().any(|(name, _)| of_item(name));
+    let says_more = !clause.verbs.is_empty() || !clause.queries.is_empty();
+    Some(match not_understood(part, facts) {
+        Understanding::Refusal(told) if says_more && !named => {
+            Understanding::Refusal(format!("{told}{}", known(facts)))
+        }
+        refusal => refusal,
     })
 }
 

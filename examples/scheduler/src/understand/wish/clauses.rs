@@ -515,7 +515,7 @@ fn content(tokens: &[Token]) -> String {
     }
 }
 
-fn said(tokens: &[Token]) -> String {
+pub(super) fn said(tokens: &[Token]) -> String {
     let mut text = String::new();
     for token in tokens {
         let latin = |c: char| c.is_ascii_alphanumeric();

@@ -343,5 +343,6 @@ fn complete(clause: &mut Clause, more: Clause) {
     clause.amounts.extend(more.amounts);
     clause.quoted.extend(more.quoted);
     clause.unknown.extend(more.unknown);
+    clause.introduced = clause.introduced.take().or(more.introduced);
     clause.text = format!("{} {}", clause.text, more.text);
 }

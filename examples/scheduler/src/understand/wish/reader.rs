@@ -13,7 +13,9 @@ use super::{
         plan,
         when::When,
     },
-    Clause, Role, expand,
+    Clause, Role,
+    clauses::said,
+    expand,
 };
 use crate::schedule::Slot;
 
@@ -128,7 +130,7 @@ impl Reader<'_, '_> {
             }
             Kind::Relation(relation) => self.relation(*relation, token, rest),
             Kind::Noun(noun) => self.noun(*noun, token),
-            Kind::Name(name) => self.name(name.clone(), token),
+            Kind::Name(name) => self.name(name.clone(), token, before),
             Kind::Quoted(text) => self.clause.quoted.push(text.clone()),
             Kind::Unknown => self.unknown(token),
             _ => {}
@@ -344,7 +346,7 @@ impl Reader<'_, '_> {
         if noun == Noun::Study
             && let Some(found) = self.study(token)
         {
-            self.name(found, token);
+            self.name(found, token, &[]);
             return;
         }
         if noun == Noun::Courses && std::mem::take(&mut self.except) {
@@ -369,7 +371,10 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn name(&mut self, name: Ref, _: &Token) {
+    fn name(&mut self, name: Ref, token: &Token, before: &[Token]) {
+        if !name.exact && introduces(&said(before)) {
+            self.clause.introduced = Some((token.raw.clone(), name.clone()));
+        }
         let role = self.role.take();
         let (not, except) = (
             std::mem::take(&mut self.not),
@@ -513,6 +518,35 @@ impl Reader<'_, '_> {
 }
 
 const FOREVER: [&str; 4] = ["永远", "总是", "always", "from now on"];
+
+/// Returns true if words that tell of something that there is lead to its name: "I have an", 有一个.
+fn introduces(before: &str) -> bool {
+    const ARTICLES: [&str; 8] = [" a", " an", "一个", "个", "一场", "场", "一次", "次"];
+    const TELLS: [&str; 11] = [
+        "i have",
+        "i've",
+        "i got",
+        "i've got",
+        "we have",
+        "we've got",
+        "there is",
+        "there's",
+        "there will be",
+        "i'll have",
+        "有",
+    ];
+    let said = ARTICLES.iter().filter_map(|it| before.strip_suffix(it));
+    let mut said = said.filter_map(|said| {
+        let said = said.trim_end();
+        TELLS.iter().find_map(|it| said.strip_suffix(it))
+    });
+    // "Can I have a chapter on Thursday?" wants one.
+    said.any(|said| {
+        !["can", "could", "may"]
+            .iter()
+            .any(|it| said.trim_end().ends_with(it))
+    })
+}
 
 fn is_until(token: &Token) -> bool {
     ["until", "till", "到"].contains(&token.text.as_str())
