@@ -2,6 +2,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use fugato_state::say;
@@ -10,10 +11,13 @@ use thiserror::Error;
 /// A folder of Markdown that people and agents write: `MEMORY.md` for lasting notes, and a log for
 /// each day in `memory/`.
 ///
-/// The folder is the source; every index over it can be rebuilt.
+/// The folder is the source; every index over it can be rebuilt. Clones write one after the other, so
+/// that of notes which are written at the same time none is lost.
 #[derive(Debug, Clone)]
 pub struct Notebook {
     folder: PathBuf,
+    /// Held from reading the lasting notes until they are replaced.
+    writing: Arc<Mutex<()>>,
 }
 
 /// A Markdown file.
@@ -35,6 +39,7 @@ impl Notebook {
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
+            writing: Arc::default(),
         }
     }
 
@@ -63,6 +68,7 @@ impl Notebook {
     /// replaced atomically, so that no reader sees half of it.
     pub fn remember(&self, section: &str, note: &str) -> Result<(), NotebookError> {
         let (section, note) = (one_line(section)?, one_line(note)?);
+        let _writing = self.alone();
         let text = self
             .read(LASTING)?
             .unwrap_or_else(|| "# Memory\n".to_owned());
@@ -75,6 +81,7 @@ impl Notebook {
     /// there. Case, and marks at its end, do not matter.
     pub fn forget(&self, note: &str) -> Result<bool, NotebookError> {
         let unwanted = same(&one_line(note)?);
+        let _writing = self.alone();
         let Some(text) = self.read(LASTING)? else {
             return Ok(false);
         };
@@ -110,6 +117,10 @@ impl Notebook {
             format!("- {}", one_line(note)?),
         );
         Ok(text.is_some_and(|text| text.lines().any(|there| there == line)))
+    }
+
+    fn alone(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads a file that is going to be written again: what is no text would be lost.

@@ -186,6 +186,37 @@ fn trn_11_notes_are_markdown_that_people_can_read() -> Outcome {
 }
 
 #[test]
+fn trn_11_notes_of_the_same_moment_are_all_kept() -> Outcome {
+    const NOTES: usize = 16;
+    let folder = tempfile::tempdir()?;
+    let notebook = Notebook::new(folder.path());
+    notebook.remember("Friends", "an old one")?;
+    let start = std::sync::Barrier::new(NOTES + 1);
+    std::thread::scope(|scope| -> Outcome {
+        let write = |n: usize| {
+            let (notebook, start) = (notebook.clone(), &start);
+            scope.spawn(move || {
+                start.wait();
+                match n {
+                    NOTES => notebook.forget("an old one").map(|_| ()),
+                    n => notebook.remember("Friends", &format!("number {n} likes tea")),
+                }
+            })
+        };
+        let writers: Vec<_> = (0..=NOTES).map(write).collect();
+        for writer in writers {
+            writer.join().expect("no writer panics")?;
+        }
+        Ok(())
+    })?;
+    for n in 0..NOTES {
+        assert!(notebook.has(&format!("number {n} likes tea"))?, "{n}");
+    }
+    assert!(!notebook.has("an old one")?);
+    Ok(())
+}
+
+#[test]
 fn trn_11_a_line_is_there_as_a_whole_or_not_at_all() -> Outcome {
     let folder = tempfile::tempdir()?;
     let notebook = Notebook::new(folder.path());
