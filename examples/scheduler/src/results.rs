@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 use async_trait::async_trait;
 use fugato::graph::BoxError;
 use jiff::tz::TimeZone;
+use tokio::sync::Mutex;
 
 use crate::{
     calendar::{Export, Intake, Lang, Picture, export, language, open, write_file},
@@ -82,12 +83,20 @@ impl ResultFiles {
 pub struct MirroredStore {
     store: Arc<dyn ScheduleStore>,
     files: ResultFiles,
+    /// Held from reading the calendar until its files are written, so that they are never those of a
+    /// calendar from before another conversation changed it.
+    writing: Arc<Mutex<()>>,
 }
 
 impl MirroredStore {
     /// Creates a store over this one.
     pub fn new(store: Arc<dyn ScheduleStore>, files: ResultFiles) -> Self {
-        Self { store, files }
+        let writing = Arc::default();
+        Self {
+            store,
+            files,
+            writing,
+        }
     }
 
     async fn schedule(&self, calendar: &str) -> Result<ScheduleState, ScheduleStoreError> {
@@ -111,6 +120,7 @@ impl ScheduleStore for MirroredStore {
         if receipt != StoreReceipt::Stored {
             return Ok(receipt);
         }
+        let _writing = self.writing.lock().await;
         let (after, files) = (self.schedule(calendar).await?, self.files.clone());
         let written = tokio::task::spawn_blocking(move || files.write(&before, &after)).await;
         let failed = |source| ScheduleStoreError::Unavailable {

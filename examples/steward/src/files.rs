@@ -7,6 +7,7 @@ mod fetch;
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use async_trait::async_trait;
@@ -455,9 +456,11 @@ fn notes(place: &Path) -> io::Result<Vec<Waiting>> {
     Ok(found)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file whole or not at all. Two that write the same file at once have parts of their own.
 fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let partial = path.with_extension("part");
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let n = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let partial = path.with_extension(format!("{}.{n}.part", std::process::id()));
     let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
         // A part takes room that others need, and may be there no more.

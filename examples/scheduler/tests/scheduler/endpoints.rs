@@ -285,6 +285,29 @@ async fn the_files_follow_every_stored_change() {
     assert_eq!(events(), Some(1));
 }
 
+/// Two conversations about the same calendar are agreed to at the same time.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_files_follow_changes_that_are_stored_at_the_same_time() {
+    let desk = desk().await;
+    desk.brings(json!({ "courses": COURSES, "tasks": TASKS }))
+        .await;
+    let files = ResultFiles::new(desk.folder.path(), "home", Lang::En);
+    let mirrored = Arc::new(MirroredStore::new(desk.store.clone(), files));
+    let change = desk.placing(&[("One", Slot::new(2, 1, 2))]).await;
+    let write = |_| {
+        let (mirrored, change) = (mirrored.clone(), change.clone());
+        // The same change again, under the same key, writes the files again.
+        tokio::spawn(async move { mirrored.write("home", "agreed", &change).await })
+    };
+    let written: Vec<_> = (0..16).map(write).collect();
+    for written in written {
+        let receipt = written.await.expect("no panic");
+        assert_eq!(receipt.expect("a store"), StoreReceipt::Stored);
+    }
+    let ics = std::fs::read_to_string(desk.folder.path().join("schedule.ics"));
+    assert_eq!(ics.expect("the file").matches("BEGIN:VEVENT").count(), 1);
+}
+
 #[tokio::test]
 async fn nothing_is_taken_back_where_nothing_was_brought() {
     let desk = desk().await;

@@ -337,6 +337,28 @@ async fn stw_21_an_attachment_is_a_real_file() -> TestResult {
     Ok(())
 }
 
+/// A client that sends a file again before it has an answer, from as many windows as it likes.
+#[tokio::test(flavor = "multi_thread")]
+async fn stw_21_a_file_that_is_uploaded_several_times_at_once_is_kept() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let files = steward::files::FileStore::at(folder.path());
+    let thread = fugato::ThreadId::new("c1")?;
+    for round in 0..20 {
+        let content = format!("%PDF-1.4 taxi {round}").into_bytes();
+        let upload = |_| {
+            let (files, thread, content) = (files.clone(), thread.clone(), content.clone());
+            let upload = async move { files.upload(&thread, "ann", "receipt.pdf", content).await };
+            tokio::spawn(upload)
+        };
+        let uploads: Vec<_> = (0..8).map(upload).collect();
+        for upload in uploads {
+            upload.await??;
+        }
+    }
+    assert_eq!(files.of(&thread, "ann")?.len(), 1);
+    Ok(())
+}
+
 /// A file is fetched by its owner, while it waits and after it was written, and by nobody else.
 #[tokio::test]
 async fn stw_21_only_its_owner_fetches_an_attachment() -> TestResult {

@@ -3,6 +3,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use thiserror::Error;
 
@@ -83,11 +84,13 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     })
 }
 
-/// Returns the path of the temporary file. The process id keeps two processes that write the same
-/// file apart.
+/// Returns the path of a temporary file, which no other writer of the same file uses, in this process
+/// or another one.
 fn beside(path: &Path) -> PathBuf {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let n = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", process::id()));
+    name.push(format!(".{}.{n}.tmp", process::id()));
     path.with_file_name(name)
 }
 
