@@ -127,7 +127,7 @@ pub fn decide(agent: &AgentState) -> ExecutorDecision {
         let mut end = ExecutorDecision::of(ActionKind::Abort);
         end.abort = Some(Abort {
             code: code.into(),
-            user_message: told.into(),
+            user_message: told,
             internal_reason: why.into(),
         });
         return end;
@@ -194,8 +194,8 @@ fn next_planned(agent: &AgentState, planned: &[Call]) -> ExecutorDecision {
 
 /// Returns the reason why rules can do nothing more, if so: a code, the message for the person, and
 /// the reason for an operator.
-fn hopeless(agent: &AgentState) -> Option<(&'static str, &'static str, &'static str)> {
-    let told = |en, zh| agent.lang.pick(en, zh);
+fn hopeless(agent: &AgentState) -> Option<(&'static str, String, &'static str)> {
+    let told = |en: &str, zh: &str| agent.lang.pick(en, zh).to_owned();
     if agent.schedule.is_none() {
         let text = told("There is no schedule to work on.", "没有可用的日程。");
         return Some((
@@ -206,7 +206,7 @@ fn hopeless(agent: &AgentState) -> Option<(&'static str, &'static str, &'static 
     }
     // Items placed by rule are refined by rule; anything else needs a request that is understood.
     if !agent.run.understood && !agent.run.optimize_only && !agent.run.refused {
-        let text = not_understood_words(agent);
+        let text = not_understood_words(agent).to_owned();
         let why = "rules do not understand the request";
         return Some(("not_understood", text, why));
     }
@@ -222,7 +222,13 @@ fn hopeless(agent: &AgentState) -> Option<(&'static str, &'static str, &'static 
         ));
     }
     if agent.has_failed_write() {
-        let text = told("A change could not be made.", "有一处修改未能完成。");
+        let why = agent.run.evidence.iter().rev().find(|it| !it.success);
+        let why = why.map_or("", |failed| failed.summary.as_str());
+        let (en, zh) = (
+            format!("A change could not be made: {why}"),
+            format!("有一处修改未能完成：{why}"),
+        );
+        let text = told(&en, &zh);
         return Some((
             "write_failed",
             text,

@@ -140,6 +140,41 @@ async fn sch_63_each_request_reads_the_calendar_anew() {
     );
 }
 
+/// Two conversations ask about the same item, and the person agrees in both.
+#[tokio::test]
+async fn sch_129_who_agrees_second_learns_what_the_first_changed() {
+    let (served, calendar) = shared().await;
+    let texts = [
+        ("a", "move Gym to Friday"),
+        ("b", "move Gym to Saturday"),
+        ("c", "把 Gym 移到周日"),
+    ];
+    for (thread, text) in texts {
+        served.says(thread, json!({}), text).await;
+    }
+    let mut ends = vec![];
+    for (thread, _) in texts {
+        let path = format!("/threads/{thread}");
+        let (_, shown) = served.ask("GET", &path, &json!({})).await;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let card = shown["interrupts"][0]["id"].as_str().unwrap();
+        let yes = json!({ "answers": { card: { "action": "approve" } } });
+        served.ask("POST", &format!("{path}/resume"), &yes).await;
+        let (_, shown) = served.ask("GET", &path, &json!({})).await;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let said = shown["timeline"].as_array().unwrap().iter().rev();
+        let mut said = said.filter(|item| item["kind"] == "assistant_text");
+        ends.push(said.next().unwrap()["text"].to_string());
+    }
+    assert_contains(&ends[0], "stored in the calendar");
+    let changed = "could not be made: the calendar changed meanwhile: “Gym” is on Fri";
+    assert_contains(&ends[1], changed);
+    assert_contains(&ends[2], "未能完成：日程在此期间有变动: “Gym”现在在周五");
+    let there = calendar.read("home").await.unwrap().unwrap().schedule;
+    let gym = there.tasks.iter().find(|task| task.name == "Gym").unwrap();
+    assert_eq!(gym.slots[0].day, 5);
+}
+
 #[tokio::test]
 async fn sch_30_what_is_denied_in_words_places_nothing() {
     for text in ["先不要把任务都排一下", "Please don't place everything yet"] {
