@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 
 use clauses::{clauses, sentences, wish_beside_question};
 use fugato::words::{courtesy, has_any_word};
-use joined::{split, with_days_of_topics, with_other_places, with_parts_of_days};
+use joined::{
+    split, with_days_of_topics, with_denied_times, with_other_places, with_parts_of_days,
+};
 
 use super::{
     Facts, Understanding, answer, free_times,
@@ -146,7 +148,7 @@ impl Clause {
     /// Returns true if a clause says no more than that some time is not meant: "not tomorrow". "Nothing
     /// tomorrow" says what shall not be there.
     pub(super) fn only_denies_times(&self) -> bool {
-        let denies = |(_, role): &(When, Role)| *role == Role::Not;
+        let denies = |(_, role): &(When, Role)| matches!(role, Role::Not | Role::Except);
         let denies = self.is_negated || self.whens.iter().any(denies);
         let named = [Noun::All, Noun::Off]
             .iter()
@@ -272,7 +274,8 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
         return each_answered(&asked, facts)
             .unwrap_or_else(|| answer::answer(&merged(&clauses), facts));
     }
-    let clauses = with_other_places(with_days_of_topics(clauses));
+    let clauses = with_days_of_topics(with_denied_times(clauses));
+    let clauses = with_other_places(clauses);
     let mut clauses = with_parts_of_days(clauses);
     // "Tuesday need not be free, free Wednesday" frees Wednesday, unless Tuesday was kept free.
     let permits = |it: &Clause| it.permits || it.needs_not_be_free();
@@ -496,6 +499,7 @@ pub(super) fn unread(clause: &Clause, facts: &Facts<'_>) -> Option<Understanding
     let of_item = |name: &Ref| !name.is_course();
     let named = clause.names.iter().any(|(name, _)| of_item(name));
     let says_more = !clause.verbs.is_empty() || !clause.queries.is_empty();
+    let says_more = says_more && *part != clause.text;
     Some(match not_understood(part, facts) {
         Understanding::Refusal(told) if says_more && !named => {
             Understanding::Refusal(format!("{told}{}", known(facts)))

@@ -37,6 +37,7 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
             if matches!(
                 token.kind,
                 Kind::Verb(_)
+                    | Kind::Days(..)
                     | Kind::Relation(
                         Relation::But
                             | Relation::If
@@ -169,6 +170,13 @@ fn is_cut(current: &[Token], token: &Token, rest: &[Token]) -> bool {
     let adds = |token: &Token| token.kind == Kind::Verb(Verb::Add);
     match &token.kind {
         Kind::Pause if token.text == ":" && current.iter().any(adds) => false,
+        // 周四可以周五不行: what may be used ends where another day begins.
+        Kind::Days(..) => {
+            let permits = current.split_last().is_some_and(|(last, before)| {
+                !last.text.is_ascii() && permits_times(last, before, &[])
+            });
+            permits && current.iter().any(|token| token.kind.is_time())
+        }
         Kind::Relation(Relation::Then) => begins_verb(rest) && has_verb(current),
         // 照片不放周五放周六: the second verb says where it goes.
         Kind::Verb(_) if !token.text.is_ascii() => {
@@ -341,11 +349,12 @@ fn is_polite(tokens: &[Token]) -> bool {
 
 /// Reads one clause.
 pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
+    let text = said(tokens);
+    let (said, permits) = permitted(tokens);
+    let is_busy = |token: &Token| token.kind == Kind::Verb(Verb::Busy);
     let mut clause = Clause {
-        text: said(tokens),
-        is_away: tokens
-            .iter()
-            .any(|token| token.kind == Kind::Verb(Verb::Busy)),
+        text,
+        is_away: permits == Some(false) || tokens.iter().any(is_busy),
         ..Clause::default()
     };
     let mut reader = Reader {
@@ -358,7 +367,6 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
         open: None,
         second: false,
     };
-    let (said, is_permitted) = permitted(tokens);
     let tokens = said.as_slice();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -371,51 +379,65 @@ pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
     reader.close();
     let not = reader.not || reader.except;
     clause.is_negated |= not;
-    if is_permitted {
-        clause.permits = true;
-        clause.verbs.push((Verb::Reopen, false));
-    }
+    clause.permits = permits == Some(true);
+    let verb = permits.map(|fine| if fine { Verb::Reopen } else { Verb::Busy });
+    clause.verbs.extend(verb.map(|verb| (verb, false)));
     if clause.has(Verb::Add) {
         clause.added = content(tokens);
     }
     clause
 }
 
-/// Returns the tokens of a clause without the word by which it permits the times that it names, and
-/// true: 周四可以, "Friday is fine", 周四在, "I'm here on Thursday". A word that also asks stays: 周四有空.
-fn permitted(tokens: &[Token]) -> (Vec<Token>, bool) {
+/// Returns the tokens of a clause without the words that say whether the times that it names may be
+/// used, and true if they may: 周四可以, "Friday is fine", 周四在, "I'm here on Thursday"; or false: 周五不行,
+/// "I can't on Friday". A word that also asks stays: 周四有空. Of an item only the "not" stays.
+fn permitted(tokens: &[Token]) -> (Vec<Token>, Option<bool>) {
+    const CANNOT: [&str; 5] = ["can't", "cannot", "cant", "不可以", "不能"];
     let leads = |token: &Token| {
         matches!(
             token.kind,
             Kind::Filler
                 | Kind::Pause
                 | Kind::Stop(_)
-                | Kind::Relation(Relation::Then | Relation::But)
-        )
+                | Kind::Relation(Relation::Then | Relation::But | Relation::On | Relation::Each)
+        ) || token.text == "的"
     };
-    let mut permits = tokens.iter().enumerate().filter_map(|(at, token)| {
+    let permits = tokens.iter().enumerate().filter_map(|(at, token)| {
         let (before, rest) = tokens.split_at_checked(at)?;
         permits_times(token, before, rest.get(1..)?).then_some(at)
     });
-    let (Some(at), None) = (permits.next(), permits.next()) else {
-        return (tokens.to_vec(), false);
+    let cannot = |token: &Token| CANNOT.contains(&token.text.as_str());
+    let cannot = tokens.iter().position(cannot);
+    let (permits, mut said) = (permits.collect::<Vec<_>>(), tokens.to_vec());
+    let denied = match (permits.as_slice(), cannot) {
+        ([at], None) => {
+            let word = said.remove(*at);
+            let asks = matches!(word.kind, Kind::Query(_));
+            let mut before = tokens.iter().take(*at).enumerate().rev();
+            let before = before.find(|(_, token)| token.kind != Kind::Filler);
+            let not = before.filter(|(_, token)| token.kind == Kind::Relation(Relation::Not));
+            if asks {
+                said.insert(*at, word);
+            }
+            not.map(|(at, _)| at)
+        }
+        ([], Some(at)) => Some(at),
+        _ => return (said, None),
     };
-    let mut said = tokens.to_vec();
-    let word = said.remove(at);
-    let is_lead = |token: &Token| {
-        leads(token) || token.kind == Kind::Relation(Relation::On) || token.text == "的"
-    };
-    let times = said.iter().any(|token| token.kind.is_time())
-        && said
-            .iter()
-            .all(|token| token.kind.is_time() || is_lead(token));
-    if !times {
-        return (tokens.to_vec(), false);
+    let of_item = said.iter().any(|it| matches!(it.kind, Kind::Name(_)));
+    if of_item && denied.is_some() && cannot.is_none() {
+        return (said, None);
     }
-    if matches!(word.kind, Kind::Query(_)) {
-        said.insert(at, word);
+    if let Some(at) = denied {
+        said.remove(at);
     }
-    (said, true)
+    let is_known = |it: &Token| it.kind.is_time() || leads(it) || matches!(it.kind, Kind::Query(_));
+    let times = said.iter().any(|token| token.kind.is_time()) && said.iter().all(is_known);
+    if times {
+        (said, Some(denied.is_none()))
+    } else {
+        (tokens.to_vec(), None)
+    }
 }
 
 /// Returns true if a word says that the times of its clause may be used, or that the person is there: a
@@ -423,7 +445,7 @@ fn permitted(tokens: &[Token]) -> (Vec<Token>, bool) {
 fn permits_times(token: &Token, before: &[Token], rest: &[Token]) -> bool {
     const THERE: [&str; 4] = ["here", "back", "home", "available"];
     let is_end = rest.iter().all(|token| {
-        matches!(token.kind, Kind::Stop(_) | Kind::Pause)
+        matches!(token.kind, Kind::Stop(_) | Kind::Pause | Kind::Filler)
             || ["的", "呢"].contains(&token.text.as_str())
     });
     let am = before
@@ -434,7 +456,14 @@ fn permits_times(token: &Token, before: &[Token], rest: &[Token]) -> bool {
         && rest
             .first()
             .is_some_and(|it| it.kind == Kind::Relation(Relation::On));
+    let can = |it: &Token| it.text == "can";
+    let next = rest.first();
     match token.kind {
+        // "I can on Thursday", "I can do Thursday".
+        Kind::Filler if can(token) && next.is_some_and(|it| it.text == "on") => true,
+        Kind::Verb(Verb::Place) if before.last().is_some_and(can) => {
+            next.is_some_and(|it| it.kind.is_time())
+        }
         Kind::Relation(Relation::On) => {
             let next = rest.iter().find(|token| token.kind != Kind::Filler);
             token.text == "在" && is_end

@@ -1,7 +1,7 @@
 //! Clauses that belong together: what completes a wish, what limits it, and what says it again.
 use super::{
     super::{
-        lex::{Noun, Verb},
+        lex::{Noun, PERMITS, Verb},
         when::When,
     },
     Clause, Role,
@@ -111,6 +111,33 @@ impl Clause {
                 .iter()
                 .any(|it| text.starts_with(it))
     }
+}
+
+/// Lets a "not" beside times that may be used say that these may not: "I can on Thursday, not on Friday".
+pub(super) fn with_denied_times(mut clauses: Vec<Clause>) -> Vec<Clause> {
+    let mut of_item = false;
+    for clause in &mut clauses {
+        // 行列式周四可以，周五不行 is about the item, and not about the days.
+        if of_item && clause.names.is_empty() && clause.has(Verb::Busy) {
+            clause.unknown.push(clause.text.clone());
+        }
+        let fine = |word: &String| !word.is_ascii() && clause.text.trim_end().ends_with(word);
+        of_item = !clause.names.is_empty() && PERMITS.iter().any(fine);
+    }
+    if !clauses.iter().any(|clause| clause.permits) {
+        return clauses;
+    }
+    let denied = clauses.iter_mut().filter(|it| it.only_denies_times());
+    for clause in denied {
+        clause.verbs.push((Verb::Busy, false));
+        (clause.is_negated, clause.is_limit) = (false, false);
+        for (_, role) in &mut clause.whens {
+            if matches!(role, Role::Not | Role::Except) {
+                *role = Role::At;
+            }
+        }
+    }
+    clauses
 }
 
 /// Lets "I am here on Wednesday morning, not in the afternoon" say which afternoon: that of the day that
