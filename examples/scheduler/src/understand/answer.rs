@@ -7,7 +7,7 @@ use fugato::words::has_any_word;
 
 use super::{
     Facts, Understanding,
-    lex::{Noun, PERMITS, Query, Verb},
+    lex::{Noun, OBLIGES, PERMITS, Query, Verb},
     plan::{is_ahead, possible, spanned},
     when::When,
     wish::{Clause, Role, expand, not_understood, unread},
@@ -362,10 +362,14 @@ impl AnswerContext<'_> {
     }
 
     /// Returns where these tasks lie. "Is Friday fine for the report?", "Can it wait until Friday?" ask
-    /// whether they may lie there, too.
+    /// whether they may lie there, too, and "must it be done by Friday?" when it has to be done.
     fn about(&self, named: &BTreeSet<u32>, clause: &Clause) -> String {
         let asks_if_done = |(verb, _): &(Verb, bool)| matches!(verb, Verb::Done | Verb::Undone);
         let told = self.facts_of(named, clause.verbs.iter().any(asks_if_done));
+        let by = |(_, role): &(When, Role)| matches!(role, Role::Before | Role::By);
+        if clause.whens.iter().any(by) && has_any_word(&clause.text, &OBLIGES) {
+            return format!("{told}\n{}", self.deadlines(named, None));
+        }
         let permits = has_any_word(&clause.text, &PERMITS)
             || has_any_word(&clause.text, &["能", "行吗", "行不行"]);
         let mut whens = clause.whens.iter();
@@ -488,7 +492,13 @@ impl AnswerContext<'_> {
         }
         match (lines.is_empty(), within) {
             (true, None) => self.pick("There is no deadline.", "没有截止日期。"),
-            (true, Some(_)) => self.pick("No deadline lies there.", "那段时间没有截止日期。"),
+            (true, Some(_)) => {
+                let none = self.pick("No deadline lies there.", "那段时间没有截止日期。");
+                if named.is_empty() {
+                    return none;
+                }
+                format!("{none}\n{}", self.deadlines(named, None))
+            }
             (false, _) => lines.join("\n"),
         }
     }

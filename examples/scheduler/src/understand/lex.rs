@@ -318,6 +318,10 @@ static FREE: LazyLock<Vec<String>> = LazyLock::new(|| phrases(Verb::Free));
 pub(super) static PERMITS: LazyLock<Vec<String>> =
     LazyLock::new(|| lists().terms.remove(&TermWord::Fine).unwrap_or_default());
 
+/// The words for what has to be.
+pub(super) static OBLIGES: LazyLock<Vec<String>> =
+    LazyLock::new(|| lists().terms.remove(&TermWord::Must).unwrap_or_default());
+
 /// Returns true if a text denies that something is to be free: "I don't need Friday free".
 pub(super) fn denies_free(text: &str) -> bool {
     is_negated(text, &FREE)
