@@ -1,7 +1,7 @@
 //! The files of the archives.
 use std::{
     fmt::Write as _,
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufRead as _, BufReader, Write as _},
     path::PathBuf,
 };
@@ -53,16 +53,9 @@ impl Folder {
             .create(true)
             .append(true)
             .open(self.0.join(".lock"))?;
-        #[cfg(unix)]
-        {
-            use rustix::{fs::FlockOperation, io::Errno};
-            // Other errors are those of file systems without locks.
-            let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-            if locked == Err(Errno::WOULDBLOCK) {
-                return Ok(None);
-            }
-        }
-        Ok(Some(file))
+        // Other errors are those of file systems without locks.
+        let is_held = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        Ok((!is_held).then_some(file))
     }
 
     /// Returns the length of the file of a thread in bytes; `None` if there is no file.
@@ -169,7 +162,6 @@ mod tests {
         assert_eq!((read("a"), read("b")), ("a".to_owned(), "b".to_owned()));
     }
 
-    #[cfg(unix)]
     #[test]
     fn trn_11_one_writes_at_a_time() {
         let dir = tempfile::tempdir().unwrap();

@@ -11,8 +11,9 @@ use thiserror::Error;
 /// A folder of Markdown that people and agents write: `MEMORY.md` for lasting notes, and a log for
 /// each day in `memory/`.
 ///
-/// The folder is the source; every index over it can be rebuilt. Clones write one after the other, so
-/// that of notes which are written at the same time none is lost.
+/// The folder is the source; every index over it can be rebuilt. Those who write the lasting notes do
+/// so one after the other, so that none of those which are written at the same time is lost: clones
+/// everywhere, and other notebooks and processes where the system locks folders, as on Unix.
 #[derive(Debug, Clone)]
 pub struct Notebook {
     folder: PathBuf,
@@ -68,6 +69,7 @@ impl Notebook {
     /// replaced atomically, so that no reader sees half of it.
     pub fn remember(&self, section: &str, note: &str) -> Result<(), NotebookError> {
         let (section, note) = (one_line(section)?, one_line(note)?);
+        fs::create_dir_all(&self.folder).map_err(|error| failed(&self.folder, error))?;
         let _writing = self.alone();
         let text = self
             .read(LASTING)?
@@ -119,8 +121,12 @@ impl Notebook {
         Ok(text.is_some_and(|text| text.lines().any(|there| there == line)))
     }
 
-    fn alone(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits until nobody else writes. File systems without locks let other processes write.
+    fn alone(&self) -> (MutexGuard<'_, ()>, Option<File>) {
+        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = File::open(&self.folder).ok();
+        let _ = folder.as_ref().map(File::lock);
+        (writing, folder)
     }
 
     /// Reads a file that is going to be written again: what is no text would be lost.

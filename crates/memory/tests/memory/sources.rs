@@ -194,7 +194,11 @@ fn trn_11_notes_of_the_same_moment_are_all_kept() -> Outcome {
     let start = std::sync::Barrier::new(NOTES + 1);
     std::thread::scope(|scope| -> Outcome {
         let write = |n: usize| {
-            let (notebook, start) = (notebook.clone(), &start);
+            // Every other one has the folder open as another process has it.
+            let (notebook, start) = match n % 2 {
+                0 => (notebook.clone(), &start),
+                _ => (Notebook::new(folder.path()), &start),
+            };
             scope.spawn(move || {
                 start.wait();
                 match n {
