@@ -51,7 +51,7 @@ fn everything_is_said_once_and_in_the_language_of_the_person() {
             "已安排 21 项",
             "检查日程 完成",
             "新安排 21 项",
-            "第 1 周",
+            "第 2 周",
             "已写入",
         ],
     );

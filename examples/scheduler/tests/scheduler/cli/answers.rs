@@ -108,8 +108,8 @@ fn chat_without_a_terminal_reads_lines() {
 #[test]
 fn the_weeks_and_every_place_are_shown_before_the_card_asks() {
     for (lang, week, card, item) in [
-        ("en", "Week 1", "Shall I keep this schedule?", "Middlemarch"),
-        ("zh", "第 1 周", "保存这份日程吗？", "极限"),
+        ("en", "Week 2", "Shall I keep this schedule?", "Middlemarch"),
+        ("zh", "第 2 周", "保存这份日程吗？", "极限"),
     ] {
         let work = Work::new();
         let parked = work.ok(&["--lang", lang]);
@@ -138,7 +138,7 @@ fn questions_under_a_card_are_answered_and_it_stays_open() {
         let told = work.ok(&["say", asked]);
         assert_contains(
             &told,
-            ["Week 1", "Shall I keep this schedule?", code(&parked)],
+            ["Week 2", "Shall I keep this schedule?", code(&parked)],
         );
         assert_lacks(&told, "I had to stop");
         let lines = work.typed(&["chat"], &format!("{asked}\n"));
@@ -147,7 +147,7 @@ fn questions_under_a_card_are_answered_and_it_stays_open() {
         } else {
             "卡片仍在等待"
         };
-        assert_contains(&lines, ["Week 1", stays, code(&parked)]);
+        assert_contains(&lines, ["Week 2", stays, code(&parked)]);
     }
     let history = work.ok(&["history", "--full"]);
     assert_lacks(&history, "answered");
