@@ -499,7 +499,8 @@ pub(super) fn unread(clause: &Clause, facts: &Facts<'_>) -> Option<Understanding
     let of_item = |name: &Ref| !name.is_course();
     let named = clause.names.iter().any(|(name, _)| of_item(name));
     let says_more = !clause.verbs.is_empty() || !clause.queries.is_empty();
-    let says_more = says_more && *part != clause.text;
+    // The weeks are shown without a name.
+    let says_more = says_more && *part != clause.text && !clause.has(Verb::Show);
     Some(match not_understood(part, facts) {
         Understanding::Refusal(told) if says_more && !named => {
             Understanding::Refusal(format!("{told}{}", known(facts)))
