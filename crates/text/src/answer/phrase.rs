@@ -1,4 +1,7 @@
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::LazyLock,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -264,33 +267,41 @@ impl Phrases {
         }
         let key = key(message);
         let known = |key: &str| self.known.get(key).copied();
+        // Nothing longer is known, so that a long text is not tried out.
+        let longest = self.known.keys().map(String::len).max()?;
         known(&key)
-            .or_else(|| known(once(&key)?))
-            .or_else(|| self.sequence(&key))
+            .or_else(|| known(once(&key, longest)?))
+            .or_else(|| self.sequence(&key, longest))
     }
 
     /// Returns the meaning of several known phrases in a row that all mean the same, and are a yes
     /// or a no: "sure, why not", 好的没问题.
-    fn sequence(&self, key: &str) -> Option<ShortAnswer> {
-        let ends = key.char_indices().map(|(at, c)| at + c.len_utf8());
-        ends.rev().find_map(|end| {
-            let (head, tail) = key.split_at_checked(end)?;
-            let latin = head.ends_with(|c: char| c.is_ascii_alphanumeric())
-                && tail.starts_with(|c: char| c.is_ascii_alphanumeric());
-            let meaning = self
-                .known
-                .get(head.trim_end())
-                .copied()
-                .filter(|_| !latin)?;
-            let decides = matches!(meaning, ShortAnswer::Yes | ShortAnswer::No);
-            let tail = tail.trim_start();
-            let rest = if tail.is_empty() {
-                Some(meaning)
-            } else {
-                self.sequence(tail)
+    fn sequence(&self, key: &str, longest: usize) -> Option<ShortAnswer> {
+        let all = |meaning| self.is_row_of(key, meaning, longest).then_some(meaning);
+        all(ShortAnswer::Yes).xor(all(ShortAnswer::No))
+    }
+
+    /// Returns true if a text is a row of phrases of this meaning. Every place is looked at once,
+    /// however many rows lead to it.
+    fn is_row_of(&self, key: &str, meaning: ShortAnswer, longest: usize) -> bool {
+        let is_letter = |c: char| c.is_ascii_alphanumeric();
+        let mut begins = BTreeSet::from([0]);
+        while let Some(at) = begins.pop_first() {
+            let Some(rest) = key.get(at..).filter(|rest| !rest.is_empty()) else {
+                return true;
             };
-            (decides && rest == Some(meaning)).then_some(meaning)
-        })
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8());
+            for end in ends.take_while(|end| *end <= longest) {
+                let Some((head, tail)) = rest.split_at_checked(end) else {
+                    continue;
+                };
+                let cuts_a_word = head.ends_with(is_letter) && tail.starts_with(is_letter);
+                if !cuts_a_word && self.known.get(head) == Some(&meaning) {
+                    begins.insert(key.len() - tail.trim_start().len());
+                }
+            }
+        }
+        false
     }
 
     /// Returns all phrases in normalised form, in no particular order.
@@ -339,9 +350,10 @@ fn narrow(c: char) -> char {
     }
 }
 
-/// Returns the part that the whole text repeats: "no no", 好的好的.
-fn once(key: &str) -> Option<&str> {
+/// Returns the part of at most this length that the whole text repeats: "no no", 好的好的.
+fn once(key: &str, longest: usize) -> Option<&str> {
     let ends = key.char_indices().map(|(at, _)| at).skip(1);
+    let ends = ends.take_while(|end| *end <= longest);
     ends.filter_map(|end| key.get(..end))
         .find(|part| is_repeated(key, part))
 }

@@ -2,8 +2,9 @@
 use std::{sync::mpsc, thread, time::Duration};
 
 use fugato_text::{
-    DateDirection, Lexicon, Limit, NameIndex, OrderTerms, TimeReference, Tokenizer, dates,
-    is_negated, is_question, is_wanted, keywords, mentioned, money_in, named, number_after, path,
+    DateDirection, Lexicon, Limit, NameIndex, OrderTerms, ShortAnswer, TimeReference, Tokenizer,
+    dates, day_mentions, is_negated, is_question, is_wanted, keywords, mentioned, money_in, named,
+    number_after, path,
 };
 use jiff::civil::date;
 
@@ -28,7 +29,7 @@ fn read(name: &str, text: String, reader: Reader) {
 
 #[test]
 fn no_text_keeps_a_reader_for_long() {
-    let readers: [(&str, usize, Reader); 13] = [
+    let readers: [(&str, usize, Reader); 15] = [
         ("time", 20, |text| drop(TimeReference::of(text))),
         ("money_in", 20, |text| {
             let _ = money_in(text, &["预算", "budget", "about"]);
@@ -59,6 +60,10 @@ fn no_text_keeps_a_reader_for_long() {
         }),
         ("named", 20, |text| drop(named(text))),
         ("path", 20, |text| drop(path(text))),
+        ("short answer", 20, |text| {
+            let _ = ShortAnswer::of(text);
+        }),
+        ("day mentions", 2, |text| drop(day_mentions(text))),
         // It tries many patterns at every letter.
         ("dates", 5, |text| {
             drop(dates(text, date(2026, 11, 22), DateDirection::Ahead));
@@ -91,5 +96,15 @@ fn no_text_keeps_a_reader_for_long() {
             read(&format!("{name} of {piece:?}"), text, reader);
         }
         read(&format!("{name} of other words"), counted(tens), reader);
+    }
+}
+
+#[test]
+fn a_row_of_answers_that_ends_otherwise_is_read_once() {
+    // 不是 is one no, and a no and a yes.
+    for end in ["天", "好", "不"] {
+        let text = "不是".repeat(5_000) + end;
+        let reader = |text: &str| assert_eq!(ShortAnswer::of(text).is_some(), text.ends_with('不'));
+        read(&format!("不是不是…{end}"), text, reader);
     }
 }

@@ -76,13 +76,16 @@ fn second<'t>(shown: &'t str, facts: &Facts<'_>) -> Option<&'t str> {
         let mut places = shown.match_indices(sign);
         places.find_map(|(at, _)| {
             let (before, part) = (shown.get(..at)?, shown.get(at + sign.len()..)?.trim());
+            if !has_any_word(before, &NOTES.remind) {
+                return None;
+            }
             let again = has_any_word(part, &NOTES.remind) && (has_day(part) || has_time(part));
             // "On Monday, 30 November" is one day.
             let joins = [" and ", "、", "和"].contains(sign) || has_time(before) && has_time(part);
             // "And move it to Wednesday" wants something done with what was said before.
             let points = has_any_word(part, &["it", "them", "它", "它们"]) && has_day(part);
             let is_another = again || has_day(before) && (joins && begins_day(part) || points);
-            (is_another && has_any_word(before, &NOTES.remind)).then_some(part)
+            is_another.then_some(part)
         })
     })
 }
