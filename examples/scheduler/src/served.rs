@@ -24,6 +24,7 @@ use crate::{
     store::ScheduleStore,
 };
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+#[cfg(feature = "evening")]
 use tokio::task::JoinSet;
 
 /// The agent behind endpoints. All conversations are about one calendar.
@@ -38,6 +39,7 @@ pub struct ServedScheduler {
     files: Vec<PathBuf>,
     models: Vec<String>,
     remote: Option<Arc<dyn RemoteCalendar>>,
+    #[cfg(feature = "evening")]
     tasks: JoinSet<()>,
 }
 
@@ -59,6 +61,7 @@ impl ServedScheduler {
             files: vec![],
             models: vec![],
             remote: None,
+            #[cfg(feature = "evening")]
             tasks: JoinSet::new(),
         }
     }
@@ -80,6 +83,7 @@ impl ServedScheduler {
         pub fn remote(remote: Arc<dyn RemoteCalendar>) { remote = Some(remote) }
 
         /// Gives the agent the tasks that work for it in the background: they end with it.
+        #[cfg(feature = "evening")]
         pub(crate) fn tasks(tasks: JoinSet<()>) { tasks = tasks }
     }
 

@@ -49,7 +49,7 @@ async fn a_hundred_thousand_parked_threads_cost_a_claim_nothing() -> TestResult 
         let plan = plan(
             &mut connection,
             &database.sql.claim,
-            "NULL, 0, 10, 'worker', 1000, 'thread '",
+            "NULL, 0, 10, 'worker', 1000, 'thread ', '{}'",
         )
         .await?;
         assert!(plan.contains("using thread_due on thread t"), "{plan}");
@@ -59,13 +59,15 @@ async fn a_hundred_thousand_parked_threads_cost_a_claim_nothing() -> TestResult 
     }
     // It writes nothing: a transaction that writes has a number.
     connection.begin().await?;
-    let claim: [&(dyn ToSql + Sync); 6] = [
+    let except = ["thread 1"];
+    let claim: [&(dyn ToSql + Sync); 7] = [
         &None::<i64>,
         &0_i64,
         &10_i64,
         &"worker",
         &1_000_i64,
         &"thread ",
+        &except.as_slice(),
     ];
     assert!(
         connection
