@@ -69,7 +69,7 @@ struct ConversationReport {
 
 /// How long a server may take to come back, and a conversation to come to rest.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// How long a server sleeps: its leases last three seconds.
+/// The sleep of a server: its leases last three seconds.
 const SLEEP: Duration = Duration::from_secs(4);
 /// How often is looked whether a run that is left goes on.
 const LOOK: Duration = Duration::from_millis(100);

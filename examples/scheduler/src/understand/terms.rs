@@ -66,7 +66,7 @@ pub(super) struct TermsWishes {
     pub(super) left: Vec<String>,
 }
 
-/// What is said of the time that something took.
+/// The answer to a report of the time that something took.
 pub(super) const NO_RECORD: (&str, &str) = (
     "I do not record how long something took, only how long it is to be.",
     "我没有记录实际用了多久，只知道计划用多久。",
