@@ -89,7 +89,8 @@ impl Events {
 
     pub(crate) fn after(mut self, cursor: Seq) -> Self {
         self.read = cursor;
-        self.reread(cursor + 1);
+        // A client may name a position that no log will ever have.
+        self.reread(cursor.saturating_add(1));
         self
     }
 
