@@ -2,7 +2,6 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::HeaderMap};
-use fugato_state::say;
 use fugato_stream::{AgUiEncoder, Resume};
 use serde_json::Value;
 
@@ -11,7 +10,7 @@ use crate::{
     address::Address,
     app_state::{AppState, RunRequest},
     body::JsonBody,
-    error::{ApiError, ApiResult},
+    error::ApiResult,
     incoming,
     openai::go_on,
     relay,
@@ -24,8 +23,8 @@ pub(crate) async fn run(
     headers: HeaderMap,
     JsonBody(request): JsonBody,
 ) -> ApiResult {
-    let thread = required(&request, "threadId")?;
-    let run = required(&request, "runId")?;
+    let thread = incoming::required(&request, "threadId")?;
+    let run = incoming::required(&request, "runId")?;
     let to = Address::new(&caller, thread)?;
     let resume = Resume::ag_ui(&request)?;
     let extra = incoming::object(&request, "forwardedProps")?;
@@ -35,22 +34,11 @@ pub(crate) async fn run(
     let retried = incoming::text(chosen, "retry_of")?.map(str::to_owned);
     let permit = app_state.reader(&caller)?;
     let running = go_on(&app_state, &to, resume, (key.clone(), "ag-ui"), || {
-        let said = UserMessage::last_of(&caller, &request, extra);
-        let said = said.under(request.get("forwardedProps"));
+        let said = UserMessage::last_of(&caller, &request, extra)?.under(chosen)?;
         let said = Box::new(said.model(model).retries(retried).by("ag-ui"));
-        RunRequest::Start { key, said }
+        Ok(RunRequest::Start { key, said })
     });
     let events = relay::spoken(running.await?.events);
     let encoder = AgUiEncoder::new().named(thread, run);
     Ok(relay::respond(&app_state, (&to, permit), events, encoder))
-}
-
-fn required<'a>(request: &'a Value, name: &str) -> ApiResult<&'a str> {
-    let text = incoming::text(request, name)?;
-    text.ok_or_else(|| {
-        ApiError::bad(say!(
-            "{name:?} is missing; it must be a text",
-            "缺少 {name:?}；应为文字"
-        ))
-    })
 }

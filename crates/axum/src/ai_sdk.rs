@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
     response::IntoResponse,
 };
@@ -13,7 +13,7 @@ use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
     app_state::{AppState, RunRequest},
-    body::JsonBody,
+    body::{JsonBody, PathInput},
     error::{ApiResult, NOT_FOUND},
     incoming,
     openai::go_on,
@@ -51,10 +51,9 @@ pub(crate) async fn chat(
     let permit = app_state.reader(&caller)?;
     let running = go_on(&app_state, &to, resume, (key.clone(), "ai-sdk"), || {
         let extra = incoming::others(&request, &OWN);
-        let said = UserMessage::last_of(&caller, &request, extra);
-        let said = said.under(Some(&request)).model(model).retries(retried);
-        let said = Box::new(said.by("ai-sdk"));
-        RunRequest::Start { key, said }
+        let said = UserMessage::last_of(&caller, &request, extra)?.under(&request)?;
+        let said = Box::new(said.model(model).retries(retried).by("ai-sdk"));
+        Ok(RunRequest::Start { key, said })
     });
     let events = relay::spoken(running.await?.events);
     Ok(relay::respond(&app_state, (&to, permit), events, encoder))
@@ -75,7 +74,7 @@ fn retried(request: &Value) -> ApiResult<Option<String>> {
 /// `GET /api/chat/{id}/stream`: the current run, from its beginning.
 pub(crate) async fn again(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     caller: Caller,
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;

@@ -3,7 +3,7 @@ use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
-    extract::{FromRequest, FromRequestParts, Request, State, rejection::QueryRejection},
+    extract::{FromRequest, FromRequestParts, Path, Request, State, rejection::QueryRejection},
     http::{HeaderMap, Method, StatusCode, header, request::Parts},
     middleware::Next,
 };
@@ -194,6 +194,26 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryInput<T> 
             ApiError::bad(misfit::of_query(what))
         })?;
         Ok(Self(asked))
+    }
+}
+
+/// The name in the path of a request; one that is no text is refused as `invalid_request`, in the
+/// language of the request.
+#[derive(Debug, Clone)]
+pub struct PathInput(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathInput {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        let Path(name) = name.map_err(|_| {
+            ApiError::bad(say!(
+                "the name in the path must be UTF-8, percent-encoded",
+                "路径里的名字应为 UTF-8，并用百分号编码"
+            ))
+        })?;
+        Ok(Self(name))
     }
 }
 

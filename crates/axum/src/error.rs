@@ -12,7 +12,7 @@ use fugato_store::{StoreError, StoreErrorKind, is_away};
 use fugato_stream::ResumeError;
 use serde_json::{Map, Value, json};
 
-use crate::{AccessDenied, BadInput, SendError};
+use crate::{AccessDenied, BadInput, SendError, misfit};
 
 /// An error response, with a status and a body as the agent's own endpoints send it. Handlers of
 /// one's own return it too.
@@ -214,7 +214,13 @@ impl IntoResponse for BadInput {
 
 impl From<ResumeError> for ApiError {
     fn from(error: ResumeError) -> Self {
-        Self::bad(chain(&error))
+        match &error {
+            ResumeError::Shape { source, .. } => {
+                let what = misfit::of_json(source);
+                Self::bad(say!("{error}: {what}", "{error}：{what}"))
+            }
+            _ => Self::bad(chain(&error)),
+        }
     }
 }
 

@@ -14,11 +14,10 @@ pub(crate) const NO_REASON: &str = "the client said so";
 impl UserMessage {
     /// Sets the card under which the words were typed, from the field `card` of the object that
     /// comes with them.
-    pub(crate) fn under(mut self, beside: Option<&Value>) -> Self {
-        let card = beside.and_then(|beside| beside.get("card")?.as_str());
-        self.card = card.map(InterruptId::from);
+    pub(crate) fn under(mut self, beside: &Value) -> ApiResult<Self> {
+        self.card = text(beside, "card")?.map(InterruptId::from);
         self.extra.remove("card");
-        self
+        Ok(self)
     }
 
     /// Sets the model and the retried message from the fields `model` and `retry_of` of the object
@@ -34,24 +33,53 @@ impl UserMessage {
     }
 
     /// Reads a request that carries the whole conversation in `messages`: its last message is the
-    /// text.
-    pub(crate) fn last_of(caller: &Caller, request: &Value, extra: Map<String, Value>) -> Self {
-        let messages = request.get("messages").and_then(Value::as_array);
-        let messages = messages.cloned().unwrap_or_default();
-        let text = messages.last().map(words).unwrap_or_default();
-        Self {
+    /// text. One that ends with words of somebody else is refused: an answer of the agent, or the
+    /// instructions of a program, are no request of the person.
+    pub(crate) fn last_of(
+        caller: &Caller,
+        request: &Value,
+        extra: Map<String, Value>,
+    ) -> ApiResult<Self> {
+        let messages = match request.get("messages") {
+            None | Some(Value::Null) => vec![],
+            Some(Value::Array(messages)) if messages.iter().all(Value::is_object) => {
+                messages.clone()
+            }
+            Some(_) => {
+                return Err(ApiError::bad(say!(
+                    "\"messages\" must be a list of objects with \"role\" and \"content\"",
+                    "\"messages\" 应为列表，其中每个对象有 \"role\" 和 \"content\""
+                )));
+            }
+        };
+        let last = messages.last().unwrap_or(&Value::Null);
+        if let Some(role) = text(last, "role")?.filter(|role| *role != "user") {
+            return Err(ApiError::bad(say!(
+                "the last of the messages has the role {role:?}; allowed is \"user\": it is what \
+                 the agent is asked",
+                "最后一条消息的角色是 {role:?}；应为 \"user\"：那是要问助手的话"
+            )));
+        }
+        let text = match said_in(last) {
+            Some(Value::String(_) | Value::Array(_)) | None => words(last),
+            Some(_) => {
+                return Err(ApiError::bad(say!(
+                    "\"content\" must be a text or a list of parts",
+                    "\"content\" 应为文字或由各部分组成的列表"
+                )));
+            }
+        };
+        Ok(Self {
             messages,
             extra,
             ..Self::new(caller.clone(), text)
-        }
+        })
     }
 }
 
 /// Returns the words of one message: its content, or the texts among its parts.
 pub(crate) fn words(message: &Value) -> String {
-    let content = message.get("content").filter(|it| !it.is_null());
-    let content = content.or_else(|| message.get("parts"));
-    match content {
+    match said_in(message) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => {
             let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
@@ -59,6 +87,12 @@ pub(crate) fn words(message: &Value) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Returns the field that has the words of a message.
+fn said_in(message: &Value) -> Option<&Value> {
+    let said = ["content", "parts"].map(|name| message.get(name));
+    said.into_iter().flatten().find(|said| !said.is_null())
 }
 
 /// Returns the fields of an object that are not among `known`.
@@ -90,6 +124,28 @@ pub(crate) fn text<'a>(request: &'a Value, name: &str) -> ApiResult<Option<&'a s
         Some(_) => Err(ApiError::bad(say!(
             "{name:?} must be a text",
             "{name:?} 应为文字"
+        ))),
+    }
+}
+
+/// Returns a field that must be a text, and must be there.
+pub(crate) fn required<'a>(request: &'a Value, name: &str) -> ApiResult<&'a str> {
+    text(request, name)?.ok_or_else(|| {
+        ApiError::bad(say!(
+            "{name:?} is missing; it must be a text",
+            "缺少 {name:?}；应为文字"
+        ))
+    })
+}
+
+/// Returns a field that must be true or false; false if it is missing.
+pub(crate) fn flag(request: &Value, name: &str) -> ApiResult<bool> {
+    match request.get(name) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(_) => Err(ApiError::bad(say!(
+            "{name:?} must be true or false",
+            "{name:?} 应为 true 或 false"
         ))),
     }
 }

@@ -1,15 +1,17 @@
 //! Inspection of a thread: its records, and its state at any position.
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::{Json, extract::State};
 use fugato_state::Seq;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Caller, ThreadAccess, app_state::AppState, body::QueryInput, error::ApiResult};
+use crate::{
+    Caller, ThreadAccess,
+    app_state::AppState,
+    body::{PathInput, QueryInput},
+    error::ApiResult,
+};
 
 /// The number of records in a page of history, unless the client sets a limit.
 const READ: usize = 100;
@@ -25,7 +27,7 @@ pub(crate) struct Window {
 /// `GET /threads/{id}/history?from=seq&limit=n`: the records, and the position of the next page.
 pub(crate) async fn history(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     QueryInput(window): QueryInput<Window>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
@@ -66,7 +68,7 @@ pub(crate) struct Position {
 /// `GET /threads/{id}/state?at=seq`.
 pub(crate) async fn state(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     QueryInput(position): QueryInput<Position>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {

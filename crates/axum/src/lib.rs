@@ -42,7 +42,7 @@ mod usage;
 /// The head of a request, for [`Authenticate`].
 pub use ::axum::http::request::Parts;
 pub use agent::{BadInput, MessageIntent, ServedAgent, ThreadAccess, UserMessage, belongs};
-pub use body::{JsonInput, QueryInput};
+pub use body::{JsonInput, PathInput, QueryInput};
 pub use caller::{AccessDenied, AllowAll, Authenticate, Caller, CallerRole, InvalidTenant, Tenant};
 pub use consent::{Consent, consent};
 pub use error::ApiError;

@@ -82,6 +82,9 @@ pub(crate) fn of_value(what: &str) -> String {
     {
         return say!("it must be a whole number", "应为整数");
     }
+    if what.ends_with("`true` or `false`") {
+        return say!("it must be true or false", "应为 true 或 false");
+    }
     if what.starts_with("number too") {
         return say!("the number is too large or too small", "数字太大或太小");
     }

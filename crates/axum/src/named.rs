@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
 };
 use fugato_state::{Seq, say};
@@ -13,7 +13,7 @@ use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
     app_state::{AppState, RunRequest},
-    body::{JsonBody, QueryInput},
+    body::{JsonBody, PathInput, QueryInput},
     error::{ApiError, ApiResult},
     incoming,
     native::seen,
@@ -24,7 +24,7 @@ use crate::{
 /// `POST /sse/{vocabulary}` with `{thread?, text, extra?}` or `{thread, answers}`.
 pub(crate) async fn run(
     State(app_state): State<Arc<AppState>>,
-    Path(vocabulary): Path<String>,
+    PathInput(vocabulary): PathInput,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(request): JsonBody,
@@ -40,11 +40,11 @@ pub(crate) async fn run(
             incoming::text(&request, "text")?.unwrap_or_default(),
         )
     };
-    let said = said.under(Some(&request)).with_choice(&request)?;
+    let said = said.under(&request)?.with_choice(&request)?;
     let permit = app_state.reader(&caller)?;
     let running = go_on(&app_state, &to, resume, (key.clone(), "named"), || {
         let said = Box::new(said.by("named"));
-        RunRequest::Start { key, said }
+        Ok(RunRequest::Start { key, said })
     });
     let events = running.await?.events;
     Ok(relay::respond(&app_state, (&to, permit), events, encoder))
@@ -59,7 +59,7 @@ pub(crate) struct Reconnect {
 /// `GET /sse/{vocabulary}?thread=name&after=seq`: the missed events, then those of the current run.
 pub(crate) async fn again(
     State(app_state): State<Arc<AppState>>,
-    Path(vocabulary): Path<String>,
+    PathInput(vocabulary): PathInput,
     QueryInput(back): QueryInput<Reconnect>,
     caller: Caller,
     headers: HeaderMap,

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -19,7 +19,7 @@ use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
     app_state::{AppState, RunRequest},
-    body::{JsonBody, QueryInput},
+    body::{JsonBody, PathInput, QueryInput},
     erased::AnswerRequest,
     error::{ApiError, ApiResult},
     follow::follow,
@@ -32,7 +32,7 @@ use crate::{
 /// message or run that the person wants answered once more.
 pub(crate) async fn start(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(request): JsonBody,
@@ -49,7 +49,7 @@ pub(crate) async fn start(
         extra: incoming::object(&request, "extra")?,
         ..UserMessage::new(caller, text)
     };
-    let said = said.under(Some(&request)).with_choice(&request)?;
+    let said = said.under(&request)?.with_choice(&request)?;
     let mut said = said.by("threads");
     said.stored = !streams(&headers)?;
     let key = incoming::request_key(&headers)?;
@@ -60,18 +60,19 @@ pub(crate) async fn start(
 /// `POST /threads/{id}/resume` with `{answers: {id: answer}, digests?: {id: digest}}`.
 pub(crate) async fn resume(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(request): JsonBody,
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
     let mut answers = Resume::by_id(&request)?.answers;
-    let digests = incoming::object(&request, "digests")?;
+    let digests = Value::Object(incoming::object(&request, "digests")?);
     for answered in &mut answers {
-        let id = answered.id.as_ref().map(fugato_state::InterruptId::as_str);
-        let digest = id.and_then(|id| digests.get(id)).and_then(Value::as_str);
-        answered.digest = digest.map(str::to_owned);
+        if let Some(id) = &answered.id {
+            let digest = incoming::text(&digests, id.as_str())?;
+            answered.digest = digest.map(str::to_owned);
+        }
     }
     let key = incoming::request_key(&headers)?;
     run(&app_state, &to, &headers, wish(key, "threads", answers)?).await
@@ -96,7 +97,7 @@ fn wish(
 /// `POST /threads/{id}/recover`: continues a run that was left unfinished.
 pub(crate) async fn recover(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(_): JsonBody,
@@ -107,7 +108,7 @@ pub(crate) async fn recover(
 /// `POST /threads/{id}/retry`: retries the failed tasks, and nothing else.
 pub(crate) async fn retry(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     caller: Caller,
     headers: HeaderMap,
     JsonBody(_): JsonBody,
@@ -130,7 +131,7 @@ async fn again(
 /// `POST /threads/{id}/cancel` with `{why?}`.
 pub(crate) async fn cancel(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     caller: Caller,
     JsonBody(request): JsonBody,
 ) -> ApiResult {
@@ -150,7 +151,7 @@ pub(crate) struct Cursor {
 /// `GET /threads/{id}/events?after=seq&follow=bool`.
 pub(crate) async fn events(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     QueryInput(cursor): QueryInput<Cursor>,
     caller: Caller,
     headers: HeaderMap,

@@ -45,7 +45,11 @@ pub(crate) async fn complete(
     let extra = extension(&request)?;
     let key = incoming::request_key(&headers)?;
     let named = incoming::header(&headers, "x-conversation-id")?;
-    let named = named.or_else(|| extra.get("conversation_id")?.as_str());
+    let beside = Value::Object(extra);
+    let named = match named {
+        None => incoming::text(&beside, "conversation_id")?,
+        named => named,
+    };
     let is_named = named.is_some() || key.is_some();
     let known = if is_named {
         None
@@ -58,18 +62,15 @@ pub(crate) async fn complete(
         None => Address::of(&caller, named, key.as_deref())?,
     };
     let resume = Resume::openai(&request)?;
-    let streamed = request.get("stream") == Some(&Value::Bool(true));
+    let streamed = incoming::flag(&request, "stream")?;
     let permit = streamed.then(|| app_state.reader(&caller)).transpose()?;
     let answering = (key.clone(), "openai");
-    if resume.answers.is_empty() && resume.after.is_none() {
-        must_be_the_persons(&request)?;
-    }
     let running = go_on(&app_state, &to, resume, answering, || {
-        let others = incoming::others(&Value::Object(extra.clone()), &OWN);
-        let mut said = UserMessage::last_of(&caller, &request, others).model(model);
+        let others = incoming::others(&beside, &OWN);
+        let mut said = UserMessage::last_of(&caller, &request, others)?.model(model);
         said.begins = begins;
-        let said = Box::new(said.under(Some(&Value::Object(extra))).by("openai"));
-        RunRequest::Start { key, said }
+        let said = Box::new(said.under(&beside)?.by("openai"));
+        Ok(RunRequest::Start { key, said })
     });
     let AdmittedRun { run, events, end } = running.await?;
     let events = saying_what_is_used_up(events, end, is_chinese(&request));
@@ -88,21 +89,6 @@ pub(crate) async fn complete(
         encoder = encoder.include_usage();
     }
     Ok(relay::respond(&app_state, (&to, permit), events, encoder))
-}
-
-/// Refuses a conversation that ends with words of somebody else: an answer of the agent, or the
-/// instructions of a program, are no request of the person.
-fn must_be_the_persons(request: &Value) -> ApiResult<()> {
-    let role = request.pointer("/messages").and_then(Value::as_array);
-    let role = role.and_then(|messages| messages.last()?.get("role")?.as_str());
-    match role {
-        None | Some("user") => Ok(()),
-        Some(role) => Err(ApiError::bad(say!(
-            "the last of the messages has the role {role:?}; allowed is \"user\": it is what the \
-             agent is asked",
-            "最后一条消息的角色是 {role:?}；应为 \"user\"：那是要问助手的话"
-        ))),
-    }
 }
 
 /// `GET /v1/models`: the agent, and the agent with each model that the caller may choose.
@@ -151,7 +137,7 @@ pub(crate) async fn go_on(
     to: &Address,
     resume: Resume,
     (key, door): (Option<String>, &'static str),
-    start: impl FnOnce() -> RunRequest,
+    start: impl FnOnce() -> ApiResult<RunRequest>,
 ) -> ApiResult<AdmittedRun> {
     if !resume.answers.is_empty() {
         let answers = resume.answers;
@@ -159,7 +145,7 @@ pub(crate) async fn go_on(
         return app_state.begin(to, RunRequest::Resume(answering)).await;
     }
     let Some(after) = resume.after else {
-        return app_state.begin(to, start()).await;
+        return app_state.begin(to, start()?).await;
     };
     app_state.allows(to, ThreadAccess::Read).await?;
     let head = app_state.must_exist(to).await?;
@@ -298,12 +284,9 @@ fn is_chinese(request: &Value) -> bool {
 }
 
 fn extension(request: &Value) -> ApiResult<Map<String, Value>> {
-    let name = if request.get("extra").is_some() {
-        "extra"
-    } else {
-        "ext"
-    };
-    incoming::object(request, name)
+    let is_sent = |name: &&str| request.get(*name).is_some_and(|it| !it.is_null());
+    let name = ["extra", "ext"].into_iter().find(is_sent);
+    incoming::object(request, name.unwrap_or("ext"))
 }
 
 /// Returns the seconds since the Unix epoch.

@@ -51,8 +51,14 @@ pub(crate) async fn open(
     Extension(admission): Extension<Admission>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> ApiResult {
-    let upgrade = upgrade.map_err(|error| {
-        ApiError::new(StatusCode::UPGRADE_REQUIRED, "websocket", error.body_text())
+    let upgrade = upgrade.map_err(|_| {
+        let message = say!(
+            "this path is a WebSocket: send the headers connection: upgrade, upgrade: websocket, \
+             sec-websocket-version: 13 and sec-websocket-key",
+            "这个路径是 WebSocket：请发送请求头 connection: upgrade、upgrade: websocket、\
+             sec-websocket-version: 13 和 sec-websocket-key"
+        );
+        ApiError::new(StatusCode::UPGRADE_REQUIRED, "websocket", message)
     })?;
     let to = match &chat.thread {
         Some(name) => app_state.find(&caller, name, ThreadAccess::Read).await?,
@@ -182,21 +188,21 @@ impl SocketSession {
                 "消息不是 JSON：{what}"
             ))
         })?;
-        match message.get("event").and_then(Value::as_str) {
-            Some("ping") => {
+        match incoming::required(&message, "event")? {
+            "ping" => {
                 self.encoder.message("pong", &json!({}), &mut self.frames);
                 Ok(())
             }
-            Some("pong") => Ok(()),
-            Some("user_input") => self.say(message.get("data").unwrap_or(&Value::Null)).await,
-            Some("answer") => {
+            "pong" => Ok(()),
+            "user_input" => self.say(message.get("data").unwrap_or(&Value::Null)).await,
+            "answer" => {
                 let answers = Resume::envelope(&message)?.answers;
                 let (key, door) = (None, "websocket");
                 let answering = AnswerRequest { key, door, answers };
                 self.begin(RunRequest::Resume(answering)).await
             }
-            Some("resume") => self.resume(&message),
-            Some("cancel") => self.app_state.cancel(&self.to, incoming::NO_REASON).await,
+            "resume" => self.resume(&message),
+            "cancel" => self.app_state.cancel(&self.to, incoming::NO_REASON).await,
             other => Err(ApiError::bad(say!(
                 "{other:?} is no event: user_input, answer, resume, cancel, ping and pong are",
                 "{other:?} 不是事件；可以是 user_input、answer、resume、cancel、ping 和 pong"
@@ -216,7 +222,7 @@ impl SocketSession {
             extra: incoming::object(data, "extra")?,
             ..UserMessage::new(self.to.caller.clone(), text)
         };
-        let said = said.under(Some(data)).with_choice(data)?;
+        let said = said.under(data)?.with_choice(data)?;
         let said = Box::new(said.by("websocket"));
         self.begin(RunRequest::Start { key: None, said }).await
     }

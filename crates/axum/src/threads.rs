@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, State},
+    extract::State,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
@@ -18,7 +18,7 @@ use crate::{
     Caller, ThreadAccess,
     address::{Address, prefix},
     app_state::AppState,
-    body::{JsonBody, QueryInput},
+    body::{JsonBody, PathInput, QueryInput},
     error::{ApiError, ApiResult},
     incoming,
     timeline::{TimelineEntry, redacted},
@@ -103,7 +103,7 @@ fn status(stored: &Status, live: bool) -> &'static str {
 /// `GET /threads/{id}`: all data that a page needs to show it, up to the position `head`.
 pub(crate) async fn show(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
     let to = app_state.find(&caller, &name, ThreadAccess::Read).await?;
@@ -172,7 +172,7 @@ pub(crate) struct ListSince {
 /// `head`.
 pub(crate) async fn timeline(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     QueryInput(since): QueryInput<ListSince>,
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
@@ -237,7 +237,7 @@ fn shown(standing: ThreadStatus, live: bool, redaction: Redaction) -> Value {
 /// `DELETE /threads/{id}`.
 pub(crate) async fn remove(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     caller: Caller,
 ) -> ApiResult {
     let to = app_state.find(&caller, &name, ThreadAccess::Write).await?;
@@ -253,7 +253,7 @@ pub(crate) async fn remove(
 /// `POST /threads/{id}/fork` with `{at, thread?}`.
 pub(crate) async fn fork(
     State(app_state): State<Arc<AppState>>,
-    Path(name): Path<String>,
+    PathInput(name): PathInput,
     caller: Caller,
     JsonBody(request): JsonBody,
 ) -> ApiResult<Response> {

@@ -65,9 +65,14 @@ impl ReplyForm {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ResumeError {
-    /// A field has the wrong type.
-    #[error("{}", say!("what should be resumed cannot be read", "无法读取要继续的内容"))]
-    Shape(#[from] serde_json::Error),
+    /// A field has the wrong form.
+    #[error("{}", say!("{field:?} cannot be read", "无法读取 {field:?}"))]
+    Shape {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
     /// The action is unknown.
     #[error("{}", say!(
         "{action:?} is no action: approve, reject and cancel are",
@@ -102,7 +107,7 @@ impl Resume {
             Resolved,
             Cancelled,
         }
-        let entries: Vec<Entry> = list(request.get("resume"))?;
+        let entries: Vec<Entry> = field(request, "resume")?;
         let answers = entries.into_iter().map(|entry| {
             let reply = match entry.status {
                 Status::Resolved => ReplyForm::Value(entry.payload),
@@ -142,14 +147,14 @@ impl Resume {
             reason: Option<String>,
         }
         let mut resume = Self::by_id(request)?;
-        let messages: Vec<TextPart> = list(request.get("messages"))?;
+        let messages: Vec<TextPart> = field(request, "messages")?;
         let last = messages.into_iter().last();
         let own = last.filter(|message| message.role == "assistant");
         for part in own.into_iter().flat_map(|message| message.parts) {
             if part.get("toolCallId").is_none() {
                 continue;
             }
-            let part = Part::deserialize(part)?;
+            let part = Part::deserialize(part).map_err(shape("messages"))?;
             resume.calls.push(part.tool_call_id);
             let answered = part.state == "approval-responded";
             if let Some(approval) = part.approval.filter(|_| answered) {
@@ -172,13 +177,6 @@ impl Resume {
     /// the reason of a rejection.
     pub fn openai(request: &Value) -> Result<Self, ResumeError> {
         #[derive(Default, Deserialize)]
-        struct Extra {
-            #[serde(default)]
-            resume: Option<OpenInterrupt>,
-            #[serde(default)]
-            confirm_action: Option<String>,
-        }
-        #[derive(Default, Deserialize)]
         struct OpenInterrupt {
             #[serde(default)]
             interaction_id: Option<String>,
@@ -189,10 +187,12 @@ impl Resume {
             #[serde(default)]
             after: Option<Seq>,
         }
-        let extra = request.get("extra").or_else(|| request.get("ext"));
-        let extra = extra.map(Extra::deserialize).transpose()?;
-        let extra = extra.unwrap_or_default();
-        let asked = match (extra.resume, extra.confirm_action) {
+        let extra = ["extra", "ext"].map(|name| request.get(name));
+        let extra = extra.into_iter().flatten().find(|extra| !extra.is_null());
+        let extra = extra.unwrap_or(&Value::Null);
+        let resumed: Option<OpenInterrupt> = field(extra, "resume")?;
+        let confirmed: Option<String> = field(extra, "confirm_action")?;
+        let asked = match (resumed, confirmed) {
             (Some(asked), _) => asked,
             (None, Some(action)) => OpenInterrupt {
                 action: Some(action),
@@ -244,7 +244,7 @@ impl Resume {
         let data = message.get("data").unwrap_or(&Value::Null);
         match message.get("event").and_then(Value::as_str) {
             Some("answer") => {
-                let given = GivenAnswer::deserialize(data)?;
+                let given = GivenAnswer::deserialize(data).map_err(shape("data"))?;
                 let answered = QuestionAnswer {
                     id: given.id.as_deref().map(InterruptId::from),
                     reply: ReplyForm::Value(given.answer),
@@ -273,18 +273,13 @@ impl Resume {
 
     /// Reads an object with `answers` by their ids, and `after`, the last position that was seen.
     pub fn by_id(request: &Value) -> Result<Self, ResumeError> {
-        let answers = request.get("answers").filter(|it| !it.is_null());
-        let answers: BTreeMap<String, Value> = match answers {
-            Some(answers) => BTreeMap::deserialize(answers)?,
-            None => BTreeMap::new(),
-        };
+        let answers: BTreeMap<String, Value> = field(request, "answers")?;
         let answers = answers.into_iter();
-        let after = request.get("after").filter(|it| !it.is_null());
         Ok(Self {
             answers: answers
                 .map(|(id, answer)| QuestionAnswer::to(id.as_str(), ReplyForm::Value(answer)))
                 .collect(),
-            after: after.map(Seq::deserialize).transpose()?,
+            after: field(request, "after")?,
             calls: vec![],
         })
     }
@@ -302,11 +297,20 @@ impl QuestionAnswer {
     }
 }
 
-fn list<'a, T: Deserialize<'a>>(field: Option<&'a Value>) -> Result<Vec<T>, ResumeError> {
-    match field {
-        None | Some(Value::Null) => Ok(vec![]),
-        Some(field) => Ok(Vec::deserialize(field)?),
+/// Reads a field; nothing if it is missing or null.
+fn field<'a, T: Default + Deserialize<'a>>(
+    request: &'a Value,
+    name: &'static str,
+) -> Result<T, ResumeError> {
+    match request.get(name) {
+        None | Some(Value::Null) => Ok(T::default()),
+        Some(value) => T::deserialize(value).map_err(shape(name)),
     }
+}
+
+/// Returns the making of the error about a field.
+fn shape(field: &'static str) -> impl Fn(serde_json::Error) -> ResumeError {
+    move |source| ResumeError::Shape { field, source }
 }
 
 /// Returns the text of the last message.

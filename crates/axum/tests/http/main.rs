@@ -22,6 +22,8 @@ mod limits;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod malformed;
+#[cfg(test)]
 mod native;
 #[cfg(test)]
 mod progress;

@@ -100,15 +100,29 @@ async fn trn_13_what_a_socket_cannot_use_is_told() {
     let letters = LetterServer::open();
     let served = TestServer::open(letters.routes()).await;
     let mut socket = Socket::open(&served, "desk").await;
-    for message in [
-        json!({ "event": "shout", "data": {} }),
-        json!({ "event": "user_input", "data": {} }),
-        json!({ "event": "resume", "data": {} }),
-        json!("hello"),
+    for (message, word) in [
+        (
+            json!({ "event": "shout", "data": {} }),
+            "\"shout\" is no event",
+        ),
+        (
+            json!({ "event": 5, "data": {} }),
+            "\"event\" must be a text",
+        ),
+        (json!({ "event": "user_input", "data": {} }), "\"content\""),
+        (json!({ "event": "resume", "data": {} }), "\"after\""),
+        (
+            json!({ "event": "resume", "data": { "after": "x" } }),
+            "\"after\"",
+        ),
+        (json!({ "event": "answer", "data": 5 }), "\"data\""),
+        (json!("hello"), "\"event\" is missing"),
     ] {
         socket.say(message).await;
         let (_, error) = socket.until("error").await;
         assert_eq!(error["data"]["type"], "invalid_request");
+        let told = error["data"]["message"].as_str().unwrap();
+        assert!(told.contains(word) && !told.contains("Some"), "{told}");
     }
     socket
         .say(json!({ "event": "user_input", "data": { "content": "slow" } }))

@@ -34,7 +34,7 @@ fn ag_ui_resolves_or_cancels_each_interrupt() {
     let strange = json!({ "resume": [{ "interruptId": "a", "status": "perhaps" }] });
     assert!(matches!(
         Resume::ag_ui(&strange),
-        Err(ResumeError::Shape(_))
+        Err(ResumeError::Shape { .. })
     ));
 }
 
