@@ -250,8 +250,9 @@ impl<S: State> Toolbox<S> {
             let id = &card.call.id;
             let question = question(&card)?;
             match agreed(cx, &question, id).await? {
-                Some(true) => _ = round.approve(id),
-                Some(false) => _ = round.decline(id, declined()),
+                Some(Agreement::Given) => _ = round.approve(id),
+                Some(Agreement::GivenBefore) => _ = round.approve_repeat(id),
+                Some(Agreement::Declined) => _ = round.decline(id, declined()),
                 None => questions.push(question),
             }
         }
@@ -390,21 +391,35 @@ pub fn is_declined(result: &str) -> bool {
     DECLINED.contains(&result)
 }
 
+/// The answer of a person to a card.
+enum Agreement {
+    Given,
+    /// To the card as it was before the call may have been carried out.
+    GivenBefore,
+    Declined,
+}
+
 /// Returns the person's answer to this card. If the card has changed since the answer, the person
 /// is asked again, unless the call was carried out already, or may have been.
 async fn agreed<S: State>(
     cx: &Context<S>,
     question: &Question,
     call: &String,
-) -> Result<Option<bool>, serde_json::Error> {
+) -> Result<Option<Agreement>, serde_json::Error> {
     let consent = cx.consent::<bool>(question)?;
     if consent.is_none()
         && cx.answer::<bool>(&question.key)? == Some(true)
         && cx.performed_effects().await.contains(call)
     {
-        return Ok(Some(true));
+        return Ok(Some(Agreement::GivenBefore));
     }
-    Ok(consent)
+    Ok(consent.map(|agrees| {
+        if agrees {
+            Agreement::Given
+        } else {
+            Agreement::Declined
+        }
+    }))
 }
 
 fn question_key(call: &str) -> String {

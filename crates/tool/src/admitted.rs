@@ -16,6 +16,8 @@ pub struct AdmittedCall<S = (), U = ()> {
     pub(crate) entry: Arc<Entry<S, U>>,
     pub(crate) call: ToolCall,
     pub(crate) prepared: Box<dyn PreparedCall<S, U>>,
+    /// The version that a person has agreed to.
+    pub(crate) agreed: Option<String>,
 }
 
 impl<S, U> AdmittedCall<S, U> {
@@ -51,10 +53,27 @@ impl<S, U> AdmittedCall<S, U> {
         }
     }
 
-    /// Returns the card with the consequence and the labels of this call that it does not have yet.
+    /// Returns the call as a person has agreed to it by this card.
+    #[must_use]
+    pub fn agreed(mut self, card: &ConfirmCard) -> Self {
+        self.agreed = Some(card.version.clone()).filter(|version| !version.is_empty());
+        self
+    }
+
+    /// Returns the call as a person has agreed to it by a card that may have changed by its own work.
+    pub(crate) fn agreed_before(mut self) -> Self {
+        self.agreed = Some(String::new());
+        self
+    }
+
+    /// Returns the card with the consequence, the version and the labels of this call that it does not
+    /// have yet.
     fn on(&self, mut card: ConfirmCard) -> ConfirmCard {
         if card.consequence.is_empty() {
             card.consequence = self.prepared.consequence().unwrap_or_default();
+        }
+        if card.version.is_empty() {
+            card.version = self.prepared.version().unwrap_or_default();
         }
         for (argument, label) in self.prepared.labels() {
             card.labels.entry(argument).or_insert(label);
@@ -83,6 +102,7 @@ impl<S, U> AdmittedCall<S, U> {
             entry,
             call,
             prepared,
+            agreed,
         } = self;
         let spec = &entry.spec;
         if spec.requires_state && !cx.has_state() {
@@ -99,7 +119,8 @@ impl<S, U> AdmittedCall<S, U> {
             gen_ai.tool.name = spec.name,
             gen_ai.tool.call.id = call.id,
         );
-        let ended = prepared.run(cx.call(&call.id)).instrument(span.clone());
+        let cx = cx.call(&call.id).agreed(agreed.as_deref());
+        let ended = prepared.run(cx).instrument(span.clone());
         let ended = AssertUnwindSafe(ended).catch_unwind();
         let ended = match spec.timeout {
             Some(limit) => tokio::time::timeout(limit, ended)

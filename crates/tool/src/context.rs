@@ -12,6 +12,7 @@ pub struct ToolContext<'a, S = ()> {
     user: Option<&'a str>,
     thread: Option<&'a ThreadId>,
     key: Option<&'a str>,
+    agreed: Option<&'a str>,
 }
 
 /// The caller of a tool, as a value that an async function can own: see
@@ -58,6 +59,7 @@ impl<'a, S> ToolContext<'a, S> {
             user: None,
             thread: None,
             key: None,
+            agreed: None,
         }
     }
 
@@ -75,6 +77,8 @@ impl<'a, S> ToolContext<'a, S> {
         pub fn idempotency_key(key: &'a str) { key = Some(key) }
 
         pub(crate) fn call(id: &'a str) { call = id }
+
+        pub(crate) fn agreed(version: Option<&'a str>) { agreed = version }
     }
 
     /// Returns the same context with another state.
@@ -89,6 +93,7 @@ impl<'a, S> ToolContext<'a, S> {
             user: self.user,
             thread: self.thread,
             key: self.key,
+            agreed: self.agreed,
         }
     }
 
@@ -129,6 +134,13 @@ impl<'a, S> ToolContext<'a, S> {
             call: self.call.to_owned(),
             key: self.key.map(str::to_owned),
         }
+    }
+
+    /// Returns the [version](crate::Tool::version) of what the call acts on that a person has agreed to:
+    /// another one must not be acted on. None if nobody was asked, or the card has none. It is that of
+    /// nothing, an empty text, where the call may have acted before: what is there may be its own work.
+    pub fn agreed_version(&self) -> Option<&'a str> {
+        self.agreed
     }
 
     /// Returns the idempotency key, by which the other side recognises a repeat, for effects that

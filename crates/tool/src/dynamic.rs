@@ -15,6 +15,8 @@ pub(crate) trait DynTool<S, U>: Send + Sync {
 pub(crate) trait PreparedCall<S, U>: Send {
     fn consequence(&self) -> Option<String>;
 
+    fn version(&self) -> Option<String>;
+
     fn refusal(&self) -> Option<String>;
 
     fn labels(&self) -> BTreeMap<String, String>;
@@ -56,6 +58,10 @@ where
 {
     fn consequence(&self) -> Option<String> {
         self.tool.consequence(&self.input)
+    }
+
+    fn version(&self) -> Option<String> {
+        self.tool.version(&self.input)
     }
 
     fn refusal(&self) -> Option<String> {

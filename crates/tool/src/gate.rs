@@ -93,6 +93,10 @@ pub struct GatedCall<'a> {
 /// The verdict of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a verdict is matched where it is made, and not kept"
+)]
 pub enum Verdict {
     /// The call may be executed.
     Allow,
@@ -118,6 +122,10 @@ pub struct ConfirmCard {
     /// [computes](crate::Tool::consequence) it from the arguments.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub consequence: String,
+    /// The version of what the call acts on, as the tool [reads](crate::Tool::version) it when the card
+    /// is made: the agreement is to that one. It is not shown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
     /// The description that the tool gives of itself. It may come from another server, and never
     /// replaces the arguments.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -138,6 +146,7 @@ impl ConfirmCard {
             summary: summary.into(),
             call,
             consequence: String::new(),
+            version: String::new(),
             says: String::new(),
             names: BTreeMap::new(),
             labels: BTreeMap::new(),

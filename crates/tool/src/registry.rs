@@ -112,6 +112,7 @@ impl<S, U> Registry<S, U> {
                     arguments,
                 },
                 prepared,
+                agreed: None,
             }),
             Err(error) => Err(Refusal::Arguments {
                 name,

@@ -119,24 +119,35 @@ impl<S, U> Round<S, U> {
         })
     }
 
-    /// Approves the call with this id. Returns false if it does not wait for approval.
+    /// Approves the call with this id, for what its card says: see
+    /// [`ToolContext::agreed_version`]. Returns false if it does not wait for approval.
     pub fn approve(&mut self, id: &str) -> bool {
-        self.replace(id, Turn::Due)
+        self.replace(id, |admitted, card| Turn::Due(admitted.agreed(card)))
+    }
+
+    /// Approves the call with this id, which may have been executed before: its card says what is there
+    /// now, and not what was agreed to. Returns false if it does not wait for approval.
+    pub fn approve_repeat(&mut self, id: &str) -> bool {
+        self.replace(id, |admitted, _| Turn::Due(admitted.agreed_before()))
     }
 
     /// Declines the call with this id; the model reads `why`. Returns false if it does not wait for
     /// approval.
     pub fn decline(&mut self, id: &str, why: &str) -> bool {
-        self.replace(id, |admitted| blocked(&admitted, why))
+        self.replace(id, |admitted, _| blocked(&admitted, why))
     }
 
-    fn replace(&mut self, id: &str, by: impl FnOnce(AdmittedCall<S, U>) -> Turn<S, U>) -> bool {
+    fn replace(
+        &mut self,
+        id: &str,
+        by: impl FnOnce(AdmittedCall<S, U>, &ConfirmCard) -> Turn<S, U>,
+    ) -> bool {
         let waits = |turn: &Turn<S, U>| matches!(turn, Turn::Waiting(admitted, _) if admitted.call().id == id);
         let Some(at) = self.0.iter().position(waits) else {
             return false;
         };
-        if let Turn::Waiting(admitted, _) = self.0.remove(at) {
-            self.0.insert(at, by(admitted));
+        if let Turn::Waiting(admitted, card) = self.0.remove(at) {
+            self.0.insert(at, by(admitted, &card));
         }
         true
     }

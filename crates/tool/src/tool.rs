@@ -58,6 +58,7 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 /// - The spec is asked for once, at registration, and says the same each time.
 /// - `call` sees arguments that fit the schema of `Input`.
 /// - A call that fails asks for no updates.
+/// - A call whose agreed version is no longer that of what it acts on changes nothing.
 /// - What is wrong is told twice: to the model in [`ToolFailure::text`], to the operator in the
 ///   source.
 ///
@@ -81,8 +82,8 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 ///
 /// # Cost
 /// The schema of `Input` is built at registration. A call is validated and deserialised once, and
-/// allocates two futures; the state is borrowed. `refusal`, `consequence` and `labels` run only for calls to be
-/// confirmed.
+/// allocates two futures; the state is borrowed. `refusal`, `consequence`, `version` and `labels` run only
+/// for calls to be confirmed.
 #[async_trait]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool that reads `{S}` and returns `{U}`",
@@ -101,6 +102,15 @@ where
     /// Returns the consequence of a call that its arguments do not show, such as what it replaces
     /// or when it acts, for the confirmation card. It only reads, and is quick.
     fn consequence(&self, input: &Self::Input) -> Option<String> {
+        let _ = input;
+        None
+    }
+
+    /// Returns the version of what a call acts on, such as a digest of the file that it replaces; none
+    /// if it acts on nothing that somebody else can change. Agreement to a card is to this version, and
+    /// `call` compares it with [`ToolContext::agreed_version`] where nobody can change it in between:
+    /// in its transaction, or under a lock. It only reads, and is quick.
+    fn version(&self, input: &Self::Input) -> Option<String> {
         let _ = input;
         None
     }

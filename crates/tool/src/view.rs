@@ -105,6 +105,10 @@ where
         self.call.consequence()
     }
 
+    fn version(&self) -> Option<String> {
+        self.call.version()
+    }
+
     fn refusal(&self) -> Option<String> {
         self.call.refusal()
     }

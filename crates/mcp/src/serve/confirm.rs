@@ -1,5 +1,4 @@
 //! Confirmation by the person behind a client, in both eras of the protocol.
-use fugato_state::ToolCall;
 use fugato_stream::EscapedText;
 use fugato_tool::ConfirmCard;
 use rmcp::{
@@ -64,7 +63,7 @@ fn later(
     request: &CallToolRequestParams,
     form: ElicitRequestParams,
 ) -> AskOutcome {
-    let state = seal(&card.call);
+    let state = seal(card);
     let answer = request
         .input_responses
         .as_ref()
@@ -81,9 +80,19 @@ fn later(
     AskOutcome::Later(InputRequiredResult::new(Some(questions), Some(state)))
 }
 
-/// Returns a digest of the approved call: the tool and its arguments, not the id of the attempt.
-fn seal(call: &ToolCall) -> String {
-    let text = format!("{}\u{0}{}", call.name, call.arguments);
+/// Returns a digest of the approved call: the tool, its arguments, what it leads to and the version of
+/// what it acts on, not the id of the attempt.
+fn seal(card: &ConfirmCard) -> String {
+    let ConfirmCard {
+        call,
+        consequence,
+        version,
+        ..
+    } = card;
+    let text = format!(
+        "{}\u{0}{}\u{0}{consequence}\u{0}{version}",
+        call.name, call.arguments
+    );
     format!("{:016x}", digest(text.as_bytes()))
 }
 

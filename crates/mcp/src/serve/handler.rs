@@ -1,9 +1,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use fugato_state::{EffectClass, ToolCall, ToolStatus, say};
-use fugato_tool::{
-    Access, AdmittedCall, GatedCall, Refusal, ToolContext, ToolFailure, ToolResult, Verdict,
-};
+use fugato_tool::{Access, AdmittedCall, Refusal, ToolContext, ToolFailure, ToolResult, Verdict};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -57,22 +55,22 @@ where
             &*request.name,
             Value::Object(arguments),
         );
-        let admitted = match self.registry.admit(&call, &view.visibility) {
+        let mut admitted = match self.registry.admit(&call, &view.visibility) {
             Ok(admitted) => admitted,
             Err(refusal @ Refusal::Unknown { .. }) => {
                 return Err(ErrorData::invalid_params(refusal.to_string(), None));
             }
             Err(refusal) => return Ok(answer(ToolResult::<U>::from(refusal)).into()),
         };
-        let gated = GatedCall {
-            spec: admitted.spec(),
-            call: admitted.call(),
-        };
-        let refused = match self.gates.judge(&gated, &view.state) {
+        let verdict = admitted.judged(&*self.gates, &*view.state);
+        let refused = match verdict {
             Verdict::Allow => None,
             Verdict::Block(reason) => Some(reason),
             Verdict::NeedConfirm(card) => match confirm(&card, &request, &context).await {
-                AskOutcome::Agreed => None,
+                AskOutcome::Agreed => {
+                    admitted = admitted.agreed(&card);
+                    None
+                }
                 AskOutcome::NotAgreed => Some(say!(
                     "the person did not agree, so nothing was done",
                     "用户没有同意，所以什么都没做"

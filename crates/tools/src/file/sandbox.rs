@@ -1,15 +1,18 @@
 use std::{
+    fs::File,
     io::{self, Read as _, Write as _},
     path::{Component, Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::UNIX_EPOCH,
 };
 
 use cap_std::{ambient_authority, fs::Dir};
 use fugato_state::say;
 use fugato_tool::ToolFailure;
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 /// A folder that is opened once. Every path stays in it: neither `..`, nor a root, nor a link leads
@@ -76,6 +79,15 @@ pub enum SandboxError {
         /// The error of the system.
         source: io::Error,
     },
+    /// It is not the one that was to be written.
+    #[error("{}", say!(
+        "{path:?} has changed since this was agreed to; nothing was written",
+        "{path:?} 在同意之后有了变化；没有写入"
+    ))]
+    Changed {
+        /// The path.
+        path: String,
+    },
     /// It cannot be written.
     #[error("{}", say!(
         "{path:?} cannot be written; what was there is as it was",
@@ -110,6 +122,10 @@ impl From<SandboxError> for ToolFailure {
                 let advice = say!("list_files tells what there is", "list_files 会列出有什么");
                 Self::failed(text).advice(advice)
             }
+            SandboxError::Changed { .. } => Self::failed(text).advice(say!(
+                "call it again: the person is then asked about what is there now",
+                "请重新调用：这样会就现有内容询问用户"
+            )),
             SandboxError::Root { source, .. }
             | SandboxError::Unreadable { source, .. }
             | SandboxError::Unwritable { source, .. } => Self::failed(text).because(source),
@@ -180,9 +196,55 @@ impl Sandbox {
         Ok(found.map_err(|error| failed(path, error))?.len())
     }
 
+    /// Returns the version of a file, by which [`write_over`](Self::write_over) knows it again: a digest
+    /// of what it holds, or of a large one its size and time. A file that does not exist has one, too.
+    pub fn version(&self, path: &str) -> Result<String, SandboxError> {
+        let inside = relative(path)?;
+        match self.is_file(path, &inside) {
+            Err(SandboxError::Missing { .. }) => Ok(ABSENT.to_owned()),
+            Err(refused) => Err(refused),
+            Ok(()) => {
+                let version = self.version_inside(&inside);
+                version.map_err(|error| failed(path, error))
+            }
+        }
+    }
+
+    fn version_inside(&self, inside: &Path) -> io::Result<String> {
+        let file = match self.dir.open(inside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ABSENT.to_owned()),
+            file => file?,
+        };
+        let metadata = file.metadata()?;
+        if metadata.len() > MOST_DIGESTED {
+            let since = metadata.modified()?.into_std().duration_since(UNIX_EPOCH);
+            let at = since.unwrap_or_default().as_nanos();
+            return Ok(format!("{}@{at}", metadata.len()));
+        }
+        let mut bytes = vec![];
+        file.take(MOST_DIGESTED).read_to_end(&mut bytes)?;
+        Ok(digest(&bytes))
+    }
+
     /// Writes a file, as a whole or not at all, and replaces an existing one; missing folders are
     /// made.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), SandboxError> {
+        self.write_if(None, path, bytes)
+    }
+
+    /// Writes a file as [`write`](Self::write) does, in place of this [version](Self::version) only: of
+    /// writers in any process that agree on one version, one writes. A file that holds these bytes
+    /// already is as it should be.
+    pub fn write_over(&self, version: &str, path: &str, bytes: &[u8]) -> Result<(), SandboxError> {
+        self.write_if(Some(version), path, bytes)
+    }
+
+    fn write_if(
+        &self,
+        version: Option<&str>,
+        path: &str,
+        bytes: &[u8],
+    ) -> Result<(), SandboxError> {
         let inside = relative(path)?;
         match self.is_file(path, &inside) {
             Ok(()) | Err(SandboxError::Missing { .. }) => {}
@@ -190,25 +252,61 @@ impl Sandbox {
         }
         // The target of a link is replaced, and not the link.
         let inside = self.dir.canonicalize(&inside).unwrap_or(inside);
-        let beside = beside(&inside);
-        let written = self.replace(&inside, &beside, bytes);
+        let changed = || SandboxError::Changed { path: path.into() };
+        let _alone = self
+            .alone(&inside)
+            .map_err(|error| unwritten(path, error))?;
+        if let Some(version) = version {
+            let there = self.version_inside(&inside);
+            let there = there.map_err(|error| failed(path, error))?;
+            if there != version {
+                let is_done = there == digest(bytes);
+                return if is_done { Ok(()) } else { Err(changed()) };
+            }
+        }
+        let (beside, is_new) = (beside(&inside), version == Some(ABSENT));
+        let written = self.replace(&inside, &beside, bytes, is_new);
         written.map_err(|error| {
             // The new file may not exist.
             let _ = self.dir.remove_file(&beside);
-            unwritten(path, error)
+            match error.kind() {
+                io::ErrorKind::AlreadyExists if is_new => changed(),
+                _ => unwritten(path, error),
+            }
         })
     }
 
-    fn replace(&self, inside: &Path, beside: &Path, bytes: &[u8]) -> io::Result<()> {
-        if let Some(folder) = inside.parent().filter(|it| !it.as_os_str().is_empty()) {
+    /// Makes the folder of a file, and waits until nobody else writes in it. File systems without locks
+    /// let other processes write.
+    fn alone(&self, inside: &Path) -> io::Result<Option<File>> {
+        let folder = inside.parent().filter(|it| !it.as_os_str().is_empty());
+        if let Some(folder) = folder {
             self.dir.create_dir_all(folder)?;
         }
+        // Opened anew, as the threads of a process exclude each other only then.
+        let opened = self.dir.open(folder.unwrap_or(Path::new(".")));
+        let folder = opened.ok().map(cap_std::fs::File::into_std);
+        Ok(folder.filter(|folder| folder.lock().is_ok()))
+    }
+
+    fn replace(&self, inside: &Path, beside: &Path, bytes: &[u8], is_new: bool) -> io::Result<()> {
         let mut file = self.dir.create(beside)?;
         file.write_all(bytes)?;
         if let Ok(there) = self.dir.metadata(inside) {
             file.set_permissions(there.permissions())?;
         }
         file.sync_all()?;
+        if is_new {
+            // A writer that waits for nobody may have made the file: a link replaces none.
+            match self.dir.hard_link(beside, &self.dir, inside) {
+                Ok(()) => return self.dir.remove_file(beside),
+                Err(error) if self.dir.metadata(inside).is_ok() => {
+                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, error));
+                }
+                // The file system has no such links, or one to nothing is there.
+                Err(_) => {}
+            }
+        }
         self.dir.rename(beside, &self.dir, inside)
     }
 
@@ -231,6 +329,21 @@ impl Sandbox {
         let shown = inside.to_string_lossy().replace('\\', "/");
         Ok((dir, if shown == "." { String::new() } else { shown }))
     }
+}
+
+/// The version of a file that does not exist.
+const ABSENT: &str = "absent";
+/// The size in bytes above which a file is known by its size and time.
+const MOST_DIGESTED: u64 = 16 << 20;
+
+fn digest(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().fold(String::new(), |mut text, byte| {
+        use std::fmt::Write as _;
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Returns a path inside, from a path as models write it: `~` and a root are the folder. A path
@@ -338,6 +451,55 @@ mod tests {
             assert!(sandbox.folder("up").is_err());
         }
         assert!(Sandbox::open(place.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn k35_of_writers_that_agree_on_one_version_one_writes() {
+        let place = tempfile::tempdir().unwrap();
+        for round in 0..20 {
+            let path = format!("new/{}.txt", round / 2);
+            let version = Sandbox::open(place.path()).unwrap().version(&path).unwrap();
+            let writer = |n: u8| {
+                let (place, path, version) = (place.path(), path.clone(), version.clone());
+                // Each has its own sandbox, as each process has.
+                move || {
+                    let sandbox = Sandbox::open(place).unwrap();
+                    sandbox.write_over(&version, &path, &[n, round])
+                }
+            };
+            let ended: Vec<_> = std::thread::scope(|threads| {
+                let begun: Vec<_> = (0..8).map(|n| threads.spawn(writer(n))).collect();
+                begun.into_iter().map(|it| it.join().unwrap()).collect()
+            });
+            let writers: Vec<u8> = (0..8)
+                .zip(&ended)
+                .filter(|it| it.1.is_ok())
+                .map(|it| it.0)
+                .collect();
+            let there = fs::read(place.path().join(&path)).unwrap();
+            assert_eq!((writers, round), (vec![there[0]], there[1]), "{ended:?}");
+            let changed = |end: &Result<_, _>| matches!(end, Err(SandboxError::Changed { .. }));
+            assert_eq!(
+                ended.iter().filter(|end| changed(end)).count(),
+                7,
+                "{ended:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn k35_a_repeated_write_finds_its_own_text() {
+        let place = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::open(place.path()).unwrap();
+        for version in ["", &sandbox.version("a").unwrap()] {
+            fs::write(place.path().join("a"), "tea").unwrap();
+            sandbox.write_over(version, "a", b"tea").unwrap();
+            let changed = sandbox.write_over(version, "a", b"gin");
+            assert!(
+                matches!(changed, Err(SandboxError::Changed { .. })),
+                "{changed:?}"
+            );
+        }
     }
 
     #[cfg(unix)]

@@ -63,6 +63,10 @@ impl<S: Sync, U> Tool<S, U> for WriteFile {
         }
     }
 
+    fn version(&self, WriteFileArgs { path, .. }: &WriteFileArgs) -> Option<String> {
+        self.sandbox.version(path).ok()
+    }
+
     fn refusal(&self, WriteFileArgs { path, .. }: &WriteFileArgs) -> Option<String> {
         match self.sandbox.size(path) {
             Ok(_) | Err(SandboxError::Missing { .. }) => None,
@@ -72,13 +76,16 @@ impl<S: Sync, U> Tool<S, U> for WriteFile {
 
     async fn call(
         &self,
-        _: ToolContext<'_, S>,
+        cx: ToolContext<'_, S>,
         WriteFileArgs { path, text }: WriteFileArgs,
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let sandbox = self.sandbox.clone();
         let (to, bytes) = (path.clone(), text.into_bytes());
         let count = bytes.len();
-        blocking(move || sandbox.write(&to, &bytes)).await??;
+        match cx.agreed_version().map(str::to_owned) {
+            None => blocking(move || sandbox.write(&to, &bytes)).await??,
+            Some(agreed) => blocking(move || sandbox.write_over(&agreed, &to, &bytes)).await??,
+        }
         Ok(ToolOutput::new(say!(
             "{path} is written: {count} bytes",
             "已写入 {path}：{count} 字节"

@@ -4,6 +4,7 @@
     clippy::indexing_slicing,
     reason = "a test that cannot go on has failed"
 )]
+mod at_once;
 mod cli;
 mod consent;
 mod corpus;
