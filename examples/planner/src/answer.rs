@@ -96,7 +96,7 @@ fn config(config: &Config, lang: Lang) -> String {
     format!("{}{}", config.name, if config.enabled { "" } else { off })
 }
 
-fn trader(trader: &Trader) -> String {
+pub(crate) fn trader(trader: &Trader) -> String {
     let parts = [&trader.model, &trader.exchange, &trader.strategy];
     let parts = parts.map(String::as_str);
     let parts = parts.into_iter().filter(|part| !part.is_empty());

@@ -80,7 +80,7 @@ impl Change {
             Self::Remove { kind: word, name } => {
                 let there = match kind(&word) {
                     Some(kind) => desk.unconfigure(kind, &name).await?,
-                    None => desk.remove_trader(&name).await?,
+                    None => desk.remove_trader(&name, None).await?,
                 };
                 if there {
                     say!("{name} is removed", "已移除 {name}")

@@ -129,9 +129,10 @@ fn named(spec: ToolSpec) -> ToolSpec {
 /// The result of a tool: its text and the changes that it makes, or a failure.
 type ToolAnswer = Result<ToolOutput<SessionUpdate>, ToolFailure>;
 
-/// The context of a tool's call: the effect's key, and the session.
+/// The context of a tool's call: the effect's key, what was agreed to, and the session.
 struct CallContext {
     key: Option<String>,
+    agreed: Option<String>,
     session: PlannerSession,
 }
 
@@ -161,8 +162,10 @@ where
         spec,
         move |cx: ToolContext<'_, PlannerSession>, input: I| {
             let key = cx.key().map(str::to_owned);
+            let agreed = cx.agreed_version().map(str::to_owned);
             let called = cx.state().map(|session| CallContext {
                 key,
+                agreed,
                 session: session.clone(),
             });
             let act = called.map(|called| act(desk.clone(), called, input));
@@ -197,7 +200,9 @@ async fn create_trader(desk: Exchange, called: CallContext, new: Trader) -> Tool
 
 async fn delete_trader(desk: Exchange, called: CallContext, named: TraderName) -> ToolAnswer {
     let name = named.name;
-    let there = desk.remove_trader(&name).await.map_err(failure)?;
+    let agreed = called.agreed.as_deref();
+    let there = desk.remove_trader(&name, agreed).await;
+    let there = there.map_err(failure)?;
     let (en, zh) = if there {
         (
             format!("removed the trader {name}"),
@@ -238,7 +243,9 @@ fn failure(error: ExchangeError) -> ToolFailure {
 /// is not repeated by the loop that takes over.
 pub fn toolbox(desk: &Exchange) -> Result<Toolbox<PlannerSession>, RegistryError> {
     let shown = |session: &PlannerSession, call: &ToolCall| {
-        cancelled(session, call).unwrap_or_else(|| shown(session, call))
+        cancelled(session, call)
+            .or_else(|| removed(session, call))
+            .unwrap_or_else(|| shown(session, call))
     };
     let request = |session: &PlannerSession| session.message.number.to_string();
     let deeds = WriteLedger::new(registry(desk)?, request)
@@ -246,12 +253,16 @@ pub fn toolbox(desk: &Exchange) -> Result<Toolbox<PlannerSession>, RegistryError
         .shown(shown)
         .alike(plainly);
     let toolbox = deeds.clone().toolbox();
+    let desk = desk.clone();
     // What is not possible is refused before anybody is asked to agree to it.
     let gate =
         move |call: &GatedCall<'_>, session: &PlannerSession| match deeds.judge(call, session) {
-            Verdict::NeedConfirm(card) => {
-                let obstacle = terms::obstacle(session, call.call, session.lang());
-                obstacle.map_or(Verdict::NeedConfirm(card), Verdict::Block)
+            Verdict::NeedConfirm(mut card) => {
+                if let Some(why) = terms::obstacle(session, call.call, session.lang()) {
+                    return Verdict::Block(why);
+                }
+                card.version = version(&desk, session, call.call).unwrap_or_default();
+                Verdict::NeedConfirm(card)
             }
             other => other,
         };
@@ -277,6 +288,34 @@ fn cancelled(session: &PlannerSession, call: &ToolCall) -> Option<String> {
     let found = open.iter().find(|order| order.id == number)?;
     let (lang, word) = (session.lang(), session.lang().pick("order", "订单"));
     Some(format!("{word} {}", answer::order(found, lang)))
+}
+
+/// Returns the trader that is to be removed, if the traders were looked up.
+fn meant(session: &PlannerSession, call: &ToolCall) -> Option<Trader> {
+    let name = call.arguments.get("name").and_then(Value::as_str);
+    let name = name.filter(|_| call.name == "delete_trader")?;
+    let there: Vec<Trader> = session.seen(Topic::Traders)?;
+    there.into_iter().find(|trader| trader.name == name)
+}
+
+/// Returns a description of the trader that is to be removed, if the traders were looked up.
+fn removed(session: &PlannerSession, call: &ToolCall) -> Option<String> {
+    let (trader, word) = (
+        meant(session, call)?,
+        session.lang().pick("trader ", "交易员 "),
+    );
+    Some(format!("{word}{}", answer::trader(&trader)))
+}
+
+/// Returns the incarnation of the trader that is to be removed: as it was looked up, so that an answer
+/// to the card is about the trader that it shows, and without a look as it is now.
+fn version(desk: &Exchange, session: &PlannerSession, call: &ToolCall) -> Option<String> {
+    let looked_up = meant(session, call).map(|trader| trader.incarnation);
+    let looked_up = looked_up.filter(|incarnation| !incarnation.is_empty());
+    let name = call.arguments.get("name").and_then(Value::as_str);
+    let name = name.filter(|_| call.name == "delete_trader");
+    // A desk that cannot be read is told by the call itself.
+    looked_up.or_else(|| desk.incarnation(name?).ok().flatten())
 }
 
 /// The words of people for the arguments, in English and in Chinese.

@@ -1,6 +1,7 @@
 //! The configuration: models, exchanges, strategies, and the traders made of them.
 use fugato::{
-    sqlite::rusqlite::{self, Row},
+    graph::digest,
+    sqlite::rusqlite::{self, OptionalExtension as _, Row},
     state::{Lang, say},
 };
 use serde::{Deserialize, Serialize};
@@ -70,7 +71,14 @@ pub struct Trader {
     #[schemars(extend("x-zh" = "已配置的策略的名称；没有则留空。"))]
     #[serde(default)]
     pub strategy: String,
+    /// Tells it from another one that is made under its name when it is gone; empty for one that is not
+    /// made yet.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(skip)]
+    pub incarnation: String,
 }
+
+const TRADERS: &str = "SELECT name, model, exchange, strategy, made_by FROM traders";
 
 impl Exchange {
     /// Returns the configurations of a kind, by name.
@@ -80,8 +88,18 @@ impl Exchange {
 
     /// Returns all traders, by name.
     pub async fn traders(&self) -> Result<Vec<Trader>, ExchangeError> {
-        let query = "SELECT name, model, exchange, strategy FROM traders ORDER BY name";
-        self.with(|moment| moment.rows(query, [], trader)).await
+        let query = format!("{TRADERS} ORDER BY name");
+        self.with(move |moment| moment.rows(&query, [], trader))
+            .await
+    }
+
+    /// Returns the incarnation of the trader of this name, at once; none if there is none.
+    pub(crate) fn incarnation(&self, name: &str) -> Result<Option<String>, ExchangeError> {
+        let query = format!("{TRADERS} WHERE name = ?1");
+        self.tables.with_now(|connection| {
+            let found = connection.query_row(&query, [name], trader).optional()?;
+            Ok(found.map(|trader| trader.incarnation))
+        })
     }
 
     /// Adds a configuration, or replaces the one of this name.
@@ -110,10 +128,15 @@ impl Exchange {
             .await
     }
 
-    /// Removes a trader, and returns true if it existed.
-    pub async fn remove_trader(&self, name: &str) -> Result<bool, ExchangeError> {
-        let (delete, name) = ("DELETE FROM traders WHERE name = ?1", name.to_owned());
-        self.with(|moment| Ok(moment.write(delete, [name])? > 0))
+    /// Removes a trader, and returns true if it existed. Of an incarnation that is named no other one
+    /// of the name is removed.
+    pub async fn remove_trader(
+        &self,
+        name: &str,
+        incarnation: Option<&str>,
+    ) -> Result<bool, ExchangeError> {
+        let (name, agreed) = (name.to_owned(), incarnation.map(str::to_owned));
+        self.with(move |moment| moment.remove_trader(&name, agreed.as_deref()))
             .await
     }
 }
@@ -131,15 +154,14 @@ impl ExchangeState<'_> {
     }
 
     fn create_trader(&self, key: &str, new: Trader) -> Result<Trader, ExchangeError> {
-        let query = "SELECT name, model, exchange, strategy FROM traders";
-        let made = format!("{query} WHERE made_by = ?1");
+        let made = format!("{TRADERS} WHERE made_by = ?1");
         if let Some(made) = self.rows(&made, [key], trader)?.pop() {
             return Ok(made);
         }
         if new.name.trim().is_empty() {
             return refused(say!("a trader needs a name", "交易员要有名称"));
         }
-        let named = format!("{query} WHERE name = ?1");
+        let named = format!("{TRADERS} WHERE name = ?1");
         if !self.rows(&named, [&new.name], trader)?.is_empty() {
             return refused(say!(
                 "there is a trader {:?} already",
@@ -157,10 +179,25 @@ impl ExchangeState<'_> {
             model,
             exchange,
             strategy,
+            incarnation: _,
         } = &new;
         let insert = "INSERT INTO traders VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         self.write(insert, (name, model, exchange, strategy, key, self.now))?;
-        Ok(new)
+        let incarnation = digest(key.as_bytes());
+        Ok(Trader { incarnation, ..new })
+    }
+
+    fn remove_trader(&self, name: &str, agreed: Option<&str>) -> Result<bool, ExchangeError> {
+        let named = format!("{TRADERS} WHERE name = ?1");
+        let there = self.rows(&named, [name], trader)?.pop();
+        let is_other = |there: &Trader| agreed.is_some_and(|agreed| there.incarnation != agreed);
+        if there.as_ref().is_some_and(is_other) {
+            return refused(say!(
+                "the trader {name} of the card is gone, and another trader was made under its name",
+                "卡片上的交易员 {name} 已经不在，现在用这个名字的是另一个交易员"
+            ));
+        }
+        Ok(self.write("DELETE FROM traders WHERE name = ?1", [name])? > 0)
     }
 
     fn must_be_usable(&self, kind: Kind, name: &str) -> Result<(), ExchangeError> {
@@ -187,5 +224,6 @@ fn trader(row: &Row<'_>) -> rusqlite::Result<Trader> {
         model: row.get(1)?,
         exchange: row.get(2)?,
         strategy: row.get(3)?,
+        incarnation: digest(row.get::<_, String>(4)?.as_bytes()),
     })
 }

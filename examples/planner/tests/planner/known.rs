@@ -158,7 +158,7 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
     let wish = "Explain at length how well it might fare on my balance";
     say(&planner, wish).await;
     assert!(spoken(&model));
-    world.desk.remove_trader("alpha").await?;
+    world.desk.remove_trader("alpha", None).await?;
     let wish = "Explain once more how well it might fare on my balance";
     say(&planner, wish).await;
     assert!(!spoken(&model));

@@ -11,6 +11,7 @@ mod corpus;
 mod crashes;
 mod exchange;
 mod hostile;
+mod incarnations;
 mod known;
 mod language;
 mod people;

@@ -47,7 +47,7 @@ fn last(events: &[(String, Value)]) -> &Value {
 }
 
 /// Returns the code of the card that waits in a thread.
-async fn code(app: &Router, thread: &str) -> Result<String, BoxError> {
+pub(crate) async fn code(app: &Router, thread: &str) -> Result<String, BoxError> {
     let view = get(app, &format!("/threads/{thread}")).await?;
     let id = view.pointer("/interrupts/0/id").and_then(Value::as_str);
     let id = fugato::state::InterruptId::from(id.ok_or("no card waits")?);

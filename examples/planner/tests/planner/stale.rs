@@ -41,13 +41,13 @@ async fn change(desk: &Exchange, to: usize) -> Result<(), BoxError> {
         .await?;
     }
     for trader in desk.traders().await? {
-        desk.remove_trader(&trader.name).await?;
+        desk.remove_trader(&trader.name, None).await?;
     }
     let new = Trader {
         name: format!("trader-v{to}"),
         model: format!("model-v{to}"),
         exchange: format!("exchange-v{to}"),
-        strategy: String::new(),
+        ..Trader::default()
     };
     desk.create_trader(&format!("by-hand-{to}"), new).await?;
     Ok(())
