@@ -256,6 +256,9 @@ pub enum MessageIntent {
     Told(String),
 }
 
+/// The number of earlier messages of a client that are read.
+const EARLIER: usize = 100;
+
 /// A person's words to an agent, by whatever protocol.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -328,12 +331,16 @@ impl UserMessage {
     /// Returns what was said before, by the client's own account, oldest first: the texts of the
     /// person and of the agent in a conversation that no thread of ours holds; otherwise nothing. It
     /// is what clients of OpenAI's protocol send each time that keep conversations themselves.
+    ///
+    /// Of a long one these are the texts of the last hundred messages: agents read each of them, and
+    /// a body has room for tens of thousands.
     pub fn earlier(&self) -> Vec<Message> {
         let (_, before) = match self.messages.split_last() {
             Some(parts) if self.begins => parts,
             _ => return vec![],
         };
-        let said = before.iter().filter_map(|message| {
+        let last = before.iter().skip(before.len().saturating_sub(EARLIER));
+        let said = last.filter_map(|message| {
             let text = words(message);
             match message.get("role")?.as_str()? {
                 "user" => Some(Message::user(text)),

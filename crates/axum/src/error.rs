@@ -145,7 +145,16 @@ impl From<RunError> for ApiError {
                 );
                 Self::new(StatusCode::CONFLICT, "moved", message)
             }
-            RunErrorKind::Busy { .. } => conflict("busy").retry_after(Duration::from_secs(1)),
+            // Which process has the thread is the operator's.
+            RunErrorKind::Busy { .. } => {
+                let message = say!(
+                    "a run of the thread is under way; send this again when it has ended, or with \
+                     the header Idempotency-Key, which waits for that",
+                    "线程正在运行；请等它结束后再发送，或者带上请求头 Idempotency-Key，它会等到结束"
+                );
+                let busy = Self::new(StatusCode::CONFLICT, "busy", message);
+                busy.retry_after(Duration::from_secs(1))
+            }
             RunErrorKind::Waiting { open } => conflict("waiting").with("open", names(open)),
             RunErrorKind::Unfinished => conflict("unfinished"),
             RunErrorKind::NothingToDo => conflict("nothing_to_do"),

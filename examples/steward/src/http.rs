@@ -5,14 +5,14 @@ use std::{future::ready, sync::Arc};
 
 use axum::{
     Extension, Json, Router,
-    extract::{Path, State},
+    extract::State,
     http::{StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::{get, post},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::{
-    axum::{ApiError, Caller, JsonInput, QueryInput, progress},
+    axum::{ApiError, Caller, JsonInput, PathInput, QueryInput, progress},
     cli::Lang,
     form::{Choice, Field},
     state::{ThreadId, say},
@@ -190,7 +190,7 @@ async fn upload(
 async fn fetch(
     State(clerk): Front,
     Extension(caller): CallerExt,
-    Path(id): Path<String>,
+    PathInput(id): PathInput,
 ) -> ApiResult<Response> {
     let owner = employee(&caller);
     let documents = clerk.deps().ledger.documents(&owner).await;

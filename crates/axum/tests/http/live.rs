@@ -194,10 +194,18 @@ async fn a_run_is_cancelled_from_another_connection() {
         .post("/sse/react", &json!({ "thread": "desk", "text": "slow" }))
         .await;
     assert!(reader.data().await.is_some());
-    let busy = served
+    let mut busy = served
         .post("/threads/desk/runs", &json!({ "text": "talk" }))
         .await;
     assert_eq!(busy.status, 409);
+    // Which process runs it is the operator's, and no help to a client.
+    let told: Value = serde_json::from_str(&busy.line().await.unwrap()).unwrap();
+    let told = told["error"]["message"].as_str().unwrap();
+    let pid = std::process::id().to_string();
+    assert!(
+        told.contains("Idempotency-Key") && !told.contains(&pid),
+        "{told}"
+    );
     let delete = Reader::open(served.address, "DELETE", "/threads/desk", "", "").await;
     assert_eq!(delete.status, 409);
     let cancelled = served

@@ -3,6 +3,8 @@
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use fugato_axum::{Caller, UserMessage};
+
 use crate::server::{Answer, Client, LetterServer};
 
 /// The protocols that send the whole conversation along, with these messages.
@@ -227,4 +229,17 @@ async fn what_is_wrong_with_an_address_is_told_like_everything_else() {
         let is_han = |it: char| ('\u{4e00}'..='\u{9fff}').contains(&it);
         assert!(message.contains(is_han), "{path}: {message}");
     }
+}
+
+#[test]
+fn of_a_conversation_that_is_sent_along_the_last_hundred_messages_are_read() {
+    let message = |n: usize| json!({ "role": "user", "content": format!("wish {n}") });
+    let mut said = UserMessage::new(Caller::default(), "wish 3000");
+    said.messages = (0..=3000).map(message).collect();
+    said.begins = true;
+    let earlier = said.earlier();
+    let text = |at: Option<&fugato_state::Message>| at.map(|it| it.content.clone());
+    assert_eq!(earlier.len(), 100);
+    assert_eq!(text(earlier.first()).as_deref(), Some("wish 2900"));
+    assert_eq!(text(earlier.last()).as_deref(), Some("wish 2999"));
 }
