@@ -7,7 +7,7 @@ use crate::{
     money::{currency, money},
     number::{digit, is_digit},
     time::clock_time,
-    word::{after_word, before_word, is_inside},
+    word::{after_word, before_word, is_inside, tail_within},
 };
 
 /// These take back what was said before them, if a pause follows.
@@ -135,28 +135,36 @@ type Mention = (Kind, Range<usize>);
 /// assert_eq!(read("on Friday, not on Saturday"), Ok("on Friday, not on Saturday".into()));
 /// ```
 pub fn corrected(text: &str) -> Result<Cow<'_, str>, &str> {
-    let Some((pause, words, is_firm)) = taken_back(text) else {
-        return Ok(text.into());
-    };
-    let refused = text.get(words.clone()).unwrap_or_default();
-    match replaced(text, pause, &words) {
-        // Each turn leaves fewer words.
-        Some(said) => match corrected(&said) {
-            Ok(said) => Ok(said.into_owned().into()),
-            Err(_) => Err(refused),
-        },
-        None if is_firm => Err(refused),
-        None => Ok(text.into()),
+    let (mut said, mut from, mut first) = (Cow::Borrowed(text), 0, None);
+    while let Some(turn) = taken_back(&said, from) {
+        let words = turn.words.clone();
+        let refused = first.get_or_insert(words).clone();
+        let Some(replaced) = turn.replaced else {
+            return Err(text.get(refused).unwrap_or_default());
+        };
+        // What stands before the words takes nothing else back than it did.
+        from = replaced.len();
+        said = (replaced + said.get(turn.words.end..).unwrap_or_default()).into();
     }
+    Ok(said)
 }
 
-/// Returns the pause before the first words that take something back, these words up to the end of
-/// what they put in its place, and true if they can mean nothing else.
-fn taken_back(text: &str) -> Option<(usize, Range<usize>, bool)> {
+/// Words that take something back.
+struct Turn {
+    /// The words, up to the end of what they put in its place.
+    words: Range<usize>,
+    /// What stands before them, with that in its place; none if it is not clear what they mean.
+    replaced: Option<String>,
+}
+
+/// Returns the first words behind a position that take something back.
+fn taken_back(text: &str, from: usize) -> Option<Turn> {
     // Lower case by ASCII keeps the byte positions.
     let lower = text.to_ascii_lowercase();
     let signs = |c: char| PAUSES.contains(&c) || FULL_STOPS.contains(&c);
-    lower.match_indices(signs).find_map(|(pause, sign)| {
+    let behind = lower.get(from..)?;
+    behind.match_indices(signs).find_map(|(pause, sign)| {
+        let pause = from + pause;
         let here = lower.get(pause + sign.len()..)?;
         let said = here.trim_start();
         let begins = sign.starts_with(FULL_STOPS);
@@ -164,13 +172,19 @@ fn taken_back(text: &str) -> Option<(usize, Range<usize>, bool)> {
             return None;
         }
         let (behind, is_firm) = marker(said)?;
-        let is_firm = is_firm || begins;
         let from = lower.len() - said.len();
         let until = end(behind);
         let words = from..lower.len() - behind.len() + until;
         let is_bare = behind.get(..until)?.trim().is_empty();
-        let counts = begins || !is_bare && (is_firm || replaced(text, pause, &words).is_some());
-        counts.then_some((pause, words, is_firm))
+        let replaced = || replaced(text, &lower, pause, &words);
+        if begins {
+            // It can mean nothing else.
+            let replaced = replaced();
+            return Some(Turn { words, replaced });
+        }
+        let replaced = replaced().filter(|_| !is_bare);
+        let counts = !is_bare && (is_firm || replaced.is_some());
+        counts.then_some(Turn { words, replaced })
     })
 }
 
@@ -198,44 +212,56 @@ fn end(text: &str) -> usize {
     end.map_or(text.len(), |(at, _)| at)
 }
 
-/// Returns the text with the last days, times and amounts before a pause in the form of those in words after
-/// it; `None` if they name anything else, or nothing of the kind stands before them.
-fn replaced(text: &str, pause: usize, words: &Range<usize>) -> Option<String> {
-    let lower = text.to_ascii_lowercase();
+/// Returns the text before a pause with its last days, times and amounts in the form of those in words
+/// after it; `None` if they name anything else, or nothing of the kind stands in the sentence before
+/// them.
+fn replaced(text: &str, lower: &str, pause: usize, words: &Range<usize>) -> Option<String> {
+    /// The most bytes before a pause in which something is taken back.
+    const NEAR: usize = 240;
     let (behind, _) = marker(lower.get(words.clone())?)?;
     let from = words.end - behind.len();
-    let before = lower.get(..pause)?;
-    let sentence = before.rfind(STOPS).map_or(0, |at| at + 1);
-    let said = mentions(before.get(sentence..).unwrap_or(before));
+    let near = tail_within(lower.get(..pause)?, NEAR);
+    let sentence = near.get(sentence_start(near)..)?;
+    let start = pause - sentence.len();
+    let said = mentions(sentence);
     let has_clock = said.iter().any(|(kind, _)| *kind == Kind::Clock);
     let new = mentions_alone(behind, has_clock)?;
-    let mut out = text.get(..pause)?.to_owned();
+    let mut turns: Vec<(Range<usize>, Range<usize>)> = vec![];
     for kind in [Kind::Day, Kind::Span, Kind::Part, Kind::Clock, Kind::Amount] {
         let of = |all: &[Mention]| -> Vec<Range<usize>> {
             let own = all.iter().filter(|(other, _)| *other == kind);
             own.map(|(_, range)| range.clone()).collect()
         };
-        let (old, new) = (of(&mentions(&out.to_ascii_lowercase())), of(&new));
+        let (old, new) = (of(&said), of(&new));
         let last = old.len().checked_sub(new.len())?;
-        // From the last to the first, so that the places before stay.
-        for (old, new) in old.get(last..)?.iter().zip(&new).rev() {
-            if old.start < sentence {
-                return None;
-            }
-            let mut new = text.get(from + new.start..from + new.end)?.to_owned();
-            let half = ["am", "pm", "a.m.", "p.m."].into_iter();
-            let mut half = half.filter(|half| {
-                out.get(old.clone())
-                    .is_some_and(|it| it.to_ascii_lowercase().ends_with(half))
-            });
-            if let Some(half) = half.next().filter(|_| new.ends_with(is_digit)) {
-                new = format!("{new} {half}");
-            }
-            out.replace_range(old.clone(), &new);
-        }
+        turns.extend(old.into_iter().skip(last).zip(new));
     }
-    out.push_str(text.get(words.end..)?);
+    turns.sort_by_key(|(old, _)| old.start);
+    let mut out = text.get(..pause)?.to_owned();
+    // From the last to the first, so that the places before stay.
+    for (old, new) in turns.into_iter().rev() {
+        let old = start + old.start..start + old.end;
+        let mut new = text.get(from + new.start..from + new.end)?.to_owned();
+        let half = ["am", "pm", "a.m.", "p.m."].into_iter();
+        let mut half =
+            half.filter(|half| lower.get(old.clone()).is_some_and(|it| it.ends_with(half)));
+        if let Some(half) = half.next().filter(|_| new.ends_with(is_digit)) {
+            new = format!("{new} {half}");
+        }
+        out.replace_range(old, &new);
+    }
     Some(out)
+}
+
+/// Returns where the last sentence of a text begins. The point of a number ends none.
+fn sentence_start(text: &str) -> usize {
+    let mut stops = text.rmatch_indices(STOPS);
+    let stop = stops.find_map(|(at, stop)| {
+        let behind = text.get(at + stop.len()..)?;
+        let within = stop == "." && behind.starts_with(is_digit);
+        (!within).then_some(at + stop.len())
+    });
+    stop.unwrap_or(0)
 }
 
 /// Returns the days, times and amounts of words that say nothing else.
@@ -265,13 +291,16 @@ fn mentions(text: &str) -> Vec<Mention> {
         DayReference::Span(..) => (Kind::Span, day.range),
         _ => (Kind::Day, day.range),
     });
-    let mut found: Vec<Mention> = days.collect();
+    let days: Vec<Mention> = days.collect();
+    let (mut found, mut next_days) = (vec![], days.iter().peekable());
     let mut end = 0;
     for (at, _) in text.char_indices() {
         let Some((before, here)) = text.split_at_checked(at).filter(|_| at >= end) else {
             continue;
         };
-        if is_inside(before) || found.iter().any(|(_, range)| range.contains(&at)) {
+        while next_days.next_if(|(_, day)| day.end <= at).is_some() {}
+        let is_day = next_days.peek().is_some_and(|(_, day)| day.contains(&at));
+        if is_inside(before) || is_day {
             continue;
         }
         let at_hour = || {
@@ -289,6 +318,7 @@ fn mentions(text: &str) -> Vec<Mention> {
             found.push((kind, at..end));
         }
     }
+    found.extend(days);
     found.sort_by_key(|(_, range)| range.start);
     found
 }

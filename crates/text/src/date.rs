@@ -127,12 +127,10 @@ impl DatedText {
         let (Some(first), Some(last)) = (self.dates.iter().min(), self.dates.iter().max()) else {
             return false;
         };
-        let mut days = first.series(1.day()).take_while(|day| day <= last);
-        let is_excluded = |day: &Date| {
-            self.excluded.contains(day)
-                || (day == first || day == last) && self.excluded_weekdays.contains(&day.weekday())
-        };
-        days.any(|day| is_excluded(&day))
+        let ends = [first, last];
+        let is_excluded = |day: &&Date| self.excluded_weekdays.contains(&day.weekday());
+        let is_within = |day: &Date| first <= day && day <= last;
+        self.excluded.iter().any(is_within) || ends.iter().any(is_excluded)
     }
 }
 

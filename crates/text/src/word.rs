@@ -99,9 +99,13 @@ pub fn before_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a 
 /// Returns the end of a text, as far as the few words before a place go: whoever looks at each place
 /// of a long text looks at no more.
 pub(crate) fn tail(text: &str) -> &str {
-    const BYTES: usize = 40;
-    let from =
-        (text.len().saturating_sub(BYTES)..=text.len()).find(|at| text.is_char_boundary(*at));
+    tail_within(text, 40)
+}
+
+/// Returns the end of a text of at most so many bytes.
+pub(crate) fn tail_within(text: &str, bytes: usize) -> &str {
+    let mut ends = text.len().saturating_sub(bytes)..=text.len();
+    let from = ends.find(|at| text.is_char_boundary(*at));
     text.get(from.unwrap_or(0)..).unwrap_or_default()
 }
 

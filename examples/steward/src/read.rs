@@ -391,6 +391,8 @@ impl RuleReader {
     /// Returns a text in which each of several claims of one sentence is a sentence of its own, with the
     /// verb and the currency of the first: "claim 320 for the hotel and 24 for breakfast".
     fn each_claim(&self, desk: &RuleData, text: &str, base: Date) -> String {
+        /// The most bytes of a sentence that are read again for the claims that it may end in front of.
+        const MOST_AGAIN: usize = 4_000;
         let Some(form) = desk.forms.get(&FormKind::Reimbursement) else {
             return text.to_owned();
         };
@@ -427,16 +429,21 @@ impl RuleReader {
         for mark in &self.and_also {
             let mut parts = text.split(mark.as_str());
             let mut claims: Vec<String> = parts.next().map(str::to_owned).into_iter().collect();
+            let mut again = 0;
             for part in parts {
-                let before = claims
-                    .last()
-                    .is_some_and(|last| is_claim(&read(&led(last))));
-                let named = self.form_of(part);
-                let is_other = match named {
-                    Some(form) => form != FormKind::Reimbursement,
-                    None => claims.last().is_some_and(|last| is_trip(last)),
+                let last = claims.last().map_or("", String::as_str);
+                // What is no claim by itself joins what stands before it, however that reads.
+                let is_next = again < MOST_AGAIN && is_claim(&read(&led(part))) && {
+                    again += last.len();
+                    let named = self.form_of(part);
+                    let is_other = || match named {
+                        Some(form) => form != FormKind::Reimbursement,
+                        None => is_trip(last),
+                    };
+                    is_claim(&read(&led(last))) && !is_other()
                 };
-                if before && !is_other && is_claim(&read(&led(part))) {
+                if is_next {
+                    again = 0;
                     claims.push(led(part));
                 } else if let Some(last) = claims.last_mut() {
                     last.push_str(mark);

@@ -10,7 +10,10 @@ use super::{
     rules::is_denied,
     value::{amount_text, amount_value, cents, day, strings},
 };
-use crate::{Lang, currency, word::word_positions};
+use crate::{
+    Lang, currency,
+    word::{tail_within, word_positions},
+};
 
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -149,20 +152,25 @@ impl Field {
         if !found.iter().all(is_place) {
             found.retain(|named| !is_place(named));
         }
-        let heads: Vec<_> = found
-            .iter()
-            .filter(|(at, _)| {
-                let behind = |next: &Range<usize>| text.get(at.end..next.start);
-                !found
-                    .iter()
-                    .any(|(next, _)| behind(next).is_some_and(is_compound))
-            })
-            .collect();
+        // In the order of the text each has to be compared with its neighbours only.
+        found.sort_by_key(|(at, _)| at.start);
+        let is_head = |(at, _): &&(Range<usize>, &str)| {
+            let behind = found.partition_point(|(next, _)| next.start < at.end);
+            let between = found.get(behind..).unwrap_or_default().iter();
+            let between = between.filter_map(|(next, _)| text.get(at.end..next.start));
+            !between
+                .take_while(|between| is_near(between))
+                .any(is_compound)
+        };
+        let heads: Vec<_> = found.iter().filter(is_head).collect();
+        let longest = heads.iter().map(|(at, _)| at.len()).max().unwrap_or(0);
         // A word within another one is not said: "taxi" in "taxi voucher".
         let is_within = |(at, _): &(Range<usize>, &str)| {
             let covers = |other: &Range<usize>| other.start <= at.start && at.end <= other.end;
-            heads
-                .iter()
+            let from = at.end.saturating_sub(longest);
+            let first = heads.partition_point(|(other, _)| other.start < from);
+            let near = heads.get(first..).unwrap_or_default().iter();
+            near.take_while(|(other, _)| other.start <= at.start)
                 .any(|(other, _)| covers(other) && other.len() > at.len())
         };
         let mut said = heads.iter().filter(|named| !is_within(named));
@@ -275,6 +283,9 @@ impl FieldKind {
 /// Returns where a text contains a word that nothing denies, of a Latin one no other form than the
 /// plural: who goes to a training names no train.
 fn named_at(text: &str, word: &str) -> Vec<usize> {
+    if !text.contains(word) {
+        return vec![];
+    }
     let others = ["d", "ed", "ment", "ing"].map(|ending| format!("{word}{ending}"));
     let text = others.iter().fold(text.to_owned(), |text, other| {
         let latin = word.is_ascii();
@@ -296,7 +307,10 @@ const PLACING: [&str; 9] = [
 
 /// Returns true if what follows a text is only where, with whom or to where.
 fn ends_in_place(text: &str) -> bool {
-    let clause = text.rsplit(is_pause).next().unwrap_or_default();
+    let clause = tail_within(text, 100)
+        .rsplit(is_pause)
+        .next()
+        .unwrap_or_default();
     let words = clause.split_whitespace().rev().take(4);
     let mut words = words.take_while(|word| *word != "and");
     // 的 ends where something is, and begins what it is.
@@ -308,14 +322,22 @@ fn ends_in_place(text: &str) -> bool {
     words.any(|word| PLACING.contains(&word)) || signs.any(|sign| "在去到从往".contains(sign))
 }
 
-/// Returns true if the words on both sides of a text are one compound, of which the last part counts.
-fn is_compound(between: &str) -> bool {
+/// Returns true if so little stands between two words that they may be one compound, unlike with all
+/// that stands further behind.
+fn is_near(between: &str) -> bool {
     let mut words = between.split_whitespace();
     let word = words.next().unwrap_or_default();
+    let is_short = word.is_ascii() || word.chars().count() == 1;
+    words.next().is_none() && !between.contains(is_pause) && is_short
+}
+
+/// Returns true if the words on both sides of a text that is short are one compound, of which the last
+/// part counts.
+fn is_compound(between: &str) -> bool {
+    let word = between.trim();
     let joins =
         ["and", "or", "plus", "then", "for", "by"].contains(&word) || PLACING.contains(&word);
-    let is_short = word.is_ascii() || word.chars().count() == 1 && !"和与及或加跟".contains(word);
-    words.next().is_none() && !between.contains(is_pause) && !joins && is_short
+    !joins && (word.is_ascii() || !"和与及或加跟".contains(word))
 }
 
 /// Returns true for what ends a phrase.

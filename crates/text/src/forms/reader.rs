@@ -217,19 +217,26 @@ impl FormReader {
 
     /// Reads a text field. Words that say more than what a choice of the form has said already come
     /// before those that do not: of "for the taxi, for the audit" the audit.
-    fn text<N>(&self, form: &Form<N>, field: &Field, text: &str) -> Option<String> {
+    fn text<'p, N>(&self, form: &Form<N>, field: &'p Field, text: &str) -> Option<String> {
+        /// The most texts that one pattern finds.
+        const MOST: usize = 16;
         let label = self.rules.labels.get(&field.name);
         if let Some(labelled) = label.and_then(|label| label.first(text)) {
             return self.cleaned(labelled.trim_matches(['‘', '’']));
         }
-        let found = field.patterns.iter().flat_map(|it| it.overlapping(text));
-        let cleaned = found.filter_map(|found| match &self.rules.cut {
+        // Each may go on to the end of the text.
+        let found = |it: &'p Pattern| it.overlapping(text).take(MOST);
+        let found = field.patterns.iter().flat_map(found);
+        let mut cleaned = found.filter_map(|found| match &self.rules.cut {
             Some(cut) => self.cleaned(cut_behind(form, found, cut)),
             None => self.cleaned(found),
         });
-        let all: Vec<String> = cleaned.collect();
-        let more = all.iter().find(|text| !form.names_only_choices(text));
-        more.or(all.first()).cloned()
+        let first = cleaned.next()?;
+        if !form.names_only_choices(&first) {
+            return Some(first);
+        }
+        let more = cleaned.find(|text| !form.names_only_choices(text));
+        more.or(Some(first))
     }
 
     /// Returns the parts of a text between pauses in which nothing of the form is found, without what
@@ -494,11 +501,15 @@ fn numbers(text: &str, amount: Option<i64>) -> Vec<String> {
             .chars()
             .next_back()
             .filter(|c| "-−£€$¥￥".contains(*c));
-        let said = here
-            .split([',', '，', '。', ';', '；', '、', '!', '\n'])
-            .next();
-        let said = said.filter(|said| said.len() >= run.len()).unwrap_or(run);
-        let said: String = sign.into_iter().chain(said.chars().take(SHOWN)).collect();
+        let ends = [',', '，', '。', ';', '；', '、', '!', '\n'];
+        let said = here.chars().take(SHOWN);
+        let said: String = said.take_while(|c| !ends.contains(c)).collect();
+        let said = if said.len() < run.len().min(SHOWN) {
+            run.chars().take(SHOWN).collect()
+        } else {
+            said
+        };
+        let said: String = sign.into_iter().chain(said.chars()).collect();
         let shown = said.trim_end_matches([' ', '.']);
         // What led to a day is left over where the day was read.
         let shown = before_word(shown, &LEADS).map_or(shown, str::trim_end);

@@ -1,5 +1,5 @@
 //! Rules that find the facts of a form in a text, as data.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -116,13 +116,9 @@ impl Places {
             }
         }
         found.sort_unstable();
-        let mut goals: Vec<String> = vec![];
-        for (_, name) in found {
-            if !goals.iter().any(|goal| goal == name) {
-                goals.push(name.to_owned());
-            }
-        }
-        goals
+        let mut seen = BTreeSet::new();
+        found.retain(|(_, name)| seen.insert(*name));
+        found.into_iter().map(|(_, name)| name.to_owned()).collect()
     }
 
     /// Returns the known places in a text in lower case that nothing denies, with their positions.

@@ -13,6 +13,7 @@ mod failures;
 mod forms;
 mod http;
 mod legacy;
+mod long;
 mod models;
 mod people;
 mod placed;
