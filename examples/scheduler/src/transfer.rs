@@ -11,7 +11,7 @@ use axum::{
     routing::{get, post},
 };
 use fugato::axum::{ApiError, BadInput, JsonInput};
-use fugato::state::say;
+use fugato::{graph::BoxError, state::say};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -230,7 +230,7 @@ impl Transfer {
 
     /// Returns the stored calendar with its notes and reminders; none if there is none yet.
     pub async fn kept(&self) -> Result<Option<Calendar>, BadInput> {
-        self.store.read(&self.calendar).await.map_err(unreadable)
+        self.store.read(&self.calendar).await.map_err(unusable)
     }
 
     async fn stored(&self) -> Result<ScheduleState, BadInput> {
@@ -246,7 +246,7 @@ impl Transfer {
             only_items,
         };
         let written = self.store.write(&self.calendar, &key, &write).await;
-        match written.map_err(unreadable)? {
+        match written.map_err(unusable)? {
             StoreReceipt::Stored => Ok(()),
             StoreReceipt::Refused { issues } => Err(BadInput::new(issues.join("; "))),
             other => Err(BadInput::new(say!(
@@ -263,7 +263,7 @@ impl Transfer {
             let files = ResultFiles::new(folder, name, lang);
             if files.paths().iter().any(|path| path.exists()) {
                 let written = files.write(&after, &after);
-                written.map_err(|error| BadInput::new(error.to_string()).because(error))?;
+                written.map_err(unusable)?;
             }
             Ok(())
         })
@@ -358,7 +358,7 @@ async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, BadInp
     let name = this.calendar.clone();
     let text = this.blocking(move |folder, lang| {
         let text = ResultFiles::new(folder, name, lang).calendar(&stored.schedule);
-        text.map_err(|error| BadInput::new(error.to_string()).because(error))
+        text.map_err(unusable)
     });
     let headers = [
         (header::CONTENT_TYPE, "text/calendar; charset=utf-8"),
@@ -381,7 +381,9 @@ async fn notes(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInpu
     ))
 }
 
-fn unreadable(error: crate::store::ScheduleStoreError) -> BadInput {
+/// Returns the refusal for a failure of the store or of the program's own files, whose places are the
+/// operator's.
+fn unusable(error: impl Into<BoxError>) -> BadInput {
     BadInput::new(say!(
         "the calendar cannot be used now; try again later",
         "现在无法使用日历；请稍后再试"

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use fugato::{
-    cli::{App, Folders, ThreadResources},
+    cli::{App, CliCommand, Folders, ThreadResources},
     graph::BoxError,
     state::ThreadId,
 };
@@ -117,10 +117,16 @@ impl ThreadResources for CalendarResources {
         Ok(())
     }
 
+    /// Deletes the calendar and the folder; but a server keeps the folder that it works in, which has
+    /// the files of the calendar that all of its conversations are about.
     async fn delete(&self, thread: &ThreadId) -> Result<(), BoxError> {
         if self.own() {
             let calendars = calendar::open(&self.args).await?;
             calendars.store().delete(thread.as_str()).await?;
+        }
+        let serves = matches!(self.args.command, Some(CliCommand::Serve { .. }));
+        if serves && thread.as_str() == self.args.flags.thread {
+            return Ok(());
         }
         self.folders.delete(thread).await
     }

@@ -7,7 +7,7 @@ use jiff::{civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::TransferInput;
+use super::{TransferInput, unusable};
 use crate::{
     calendar::{Classes, IcsCalendar, Intake, Lang, import, language, read_file, write_file},
     clock,
@@ -54,7 +54,7 @@ impl Brought {
                     text.len()
                 ))),
                 Some(text) => Ok(text.into_bytes()),
-                None if path.exists() => read_file(&path).map_err(refused),
+                None if path.exists() => read_file(&path).map_err(unusable),
                 None => Ok(instead.into_bytes()),
             }
         };
@@ -72,8 +72,8 @@ impl Brought {
     /// Puts the files into the folder.
     pub(super) fn keep(&self, folder: &Path) -> Result<(), BadInput> {
         let [courses, tasks] = &self.files;
-        write_file(&folder.join(COURSES), courses).map_err(refused)?;
-        write_file(&folder.join(TASKS), tasks).map_err(refused)
+        write_file(&folder.join(COURSES), courses).map_err(unusable)?;
+        write_file(&folder.join(TASKS), tasks).map_err(unusable)
     }
 }
 
@@ -91,7 +91,7 @@ pub fn complete(courses: Option<Vec<u8>>, tasks: Option<Vec<u8>>) -> [Vec<u8>; 2
 pub(super) fn shown_classes(folder: &Path) -> Result<(Value, Vec<[String; 2]>), BadInput> {
     let path = folder.join(TASKS);
     let bytes = if path.exists() {
-        read_file(&path).map_err(refused)?
+        read_file(&path).map_err(unusable)?
     } else {
         no_classes(clock::today()).into_bytes()
     };
@@ -162,7 +162,7 @@ impl ReplacedState {
             if !path.exists() {
                 return Ok(None);
             }
-            let bytes = read_file(&path).map_err(refused)?;
+            let bytes = read_file(&path).map_err(unusable)?;
             Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
         };
         Ok(Self {
@@ -177,7 +177,7 @@ impl ReplacedState {
         if !Self::is_there(folder) {
             return Ok(None);
         }
-        let bytes = std::fs::read(folder.join(BEFORE)).map_err(refused)?;
+        let bytes = std::fs::read(folder.join(BEFORE)).map_err(unusable)?;
         Ok(Some(serde_json::from_slice(&bytes).map_err(refused)?))
     }
 
@@ -188,14 +188,14 @@ impl ReplacedState {
     /// Keeps the state, so that the import can be taken back.
     pub(super) fn keep(&self, folder: &Path) -> Result<(), BadInput> {
         let bytes = serde_json::to_vec(self).map_err(refused)?;
-        write_file(&folder.join(BEFORE), &bytes).map_err(refused)
+        write_file(&folder.join(BEFORE), &bytes).map_err(unusable)
     }
 
     /// Puts the files back.
     pub(super) fn restore(&self, folder: &Path) -> Result<(), BadInput> {
         for (name, text) in [(COURSES, &self.courses), (TASKS, &self.tasks)] {
             if let Some(text) = text {
-                write_file(&folder.join(name), text.as_bytes()).map_err(refused)?;
+                write_file(&folder.join(name), text.as_bytes()).map_err(unusable)?;
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The stored data of a person: listed, exported, removed.
 use super::work::Work;
-use fugato_testkit::{Server, assert_contains, assert_lacks, assert_starts_with};
+use fugato_testkit::{Server, TestProgram, assert_contains, assert_lacks, assert_starts_with};
+use serde_json::json;
 
 #[test]
 fn conversations_are_listed_with_their_titles_and_states() {
@@ -71,16 +72,16 @@ fn a_conversation_is_removed_as_a_whole_and_only_if_the_person_agrees() {
 #[test]
 fn a_conversation_that_a_client_deletes_leaves_nothing_for_its_namesake() {
     let work = Work::new();
-    work.ok(&["--yes"]);
-    assert_eq!(work.calendars(&["default"]), [true]);
+    work.ok(&["--thread", "spring", "--yes"]);
+    assert_eq!(work.calendars(&["spring"]), [true]);
     let server = work.server(&["serve", "--listen", "127.0.0.1:0"]);
-    let delete = ("DELETE", "/threads/default");
+    let delete = ("DELETE", "/threads/spring");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let deleted = runtime.block_on(Server::ask(server.address(), delete, &[], ""));
     assert_eq!(deleted.unwrap(), (204, String::new()));
     drop(server);
-    assert_eq!(work.calendars(&["default"]), [false]);
-    assert!(!work.path("scheduler-data/default").exists());
+    assert_eq!(work.calendars(&["spring"]), [false]);
+    assert!(!work.path("scheduler-data/spring").exists());
 }
 
 #[test]
@@ -130,4 +131,41 @@ fn nothing_of_others_is_overwritten_by_an_export() {
     assert_eq!(work.read("mine/tasks.toml"), "keep");
     assert!(!work.path("mine/log.jsonl").exists());
     assert_contains(&work.err(&["export", "."]), "is not empty");
+}
+
+/// All conversations of a server are about one calendar, whose files lie in the folder of one of them.
+#[tokio::test]
+async fn who_removes_a_conversation_of_a_server_leaves_the_files_of_the_calendar() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
+    let data = program.path("data").display().to_string();
+    let served = program.server(&["serve", "--listen", "127.0.0.1:0", "--dir", &data]);
+    let ask = async |method, path, body: &str| {
+        let answer = Server::ask(served.address(), (method, path), &[], body).await;
+        answer.expect("the server answers")
+    };
+    let said = r#"{"messages": [{"role": "user", "content": "help"}], "ext": {"conversation_id": "default"}}"#;
+    assert_eq!(ask("POST", "/v1/chat/completions", said).await.0, 200);
+    // The end of the run may be told before its lease is given back.
+    let mut removed = ask("DELETE", "/threads/default", "").await;
+    while removed.0 == 409 {
+        tokio::task::yield_now().await;
+        removed = ask("DELETE", "/threads/default", "").await;
+    }
+    assert_eq!(removed.0, 204, "{}", removed.1);
+    let import = json!({ "courses": "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nEND:VCALENDAR\r\n" });
+    let (status, told) = ask("PUT", "/calendar", &import.to_string()).await;
+    assert_eq!(status, 200, "{told}");
+    let (status, told) = ask("GET", "/calendar.ics", "").await;
+    assert_eq!(status, 200, "{told}");
+
+    // Where the files of the server lie is its operator's.
+    std::fs::remove_dir_all(program.path("data/default")).expect("the folder is there");
+    for (method, path, body) in [
+        ("PUT", "/calendar", import.to_string()),
+        ("GET", "/calendar.ics", String::new()),
+    ] {
+        let (status, told) = ask(method, path, &body).await;
+        assert_eq!(status, 422, "{told}");
+        assert_lacks(&told, [data.as_str()]);
+    }
 }
