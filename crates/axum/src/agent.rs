@@ -99,6 +99,14 @@ pub trait ServedAgent: Send + Sync + 'static {
         vec![]
     }
 
+    /// Returns the number of characters of the longest message that the agent reads: 100,000 by
+    /// default. An agent with rules reads a message on a thread of the server, so it should name what
+    /// these read within a moment. A longer message, or text of an answer, is refused with 413
+    /// `too_large`.
+    fn longest_message(&self) -> usize {
+        100_000
+    }
+
     /// Returns the runner of its threads.
     fn runner(&self) -> &Runner<Self::State>;
 
@@ -414,6 +422,16 @@ impl BadInput {
             code: NOT_FOUND,
             status: StatusCode::NOT_FOUND,
             ..Self::new(say!("there is no such thread", "没有这个线程"))
+        }
+    }
+
+    /// Creates the refusal of words that are too long, whose message says how long they may be: 413
+    /// with the code `too_large`.
+    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+        Self {
+            code: "too_large",
+            status: StatusCode::PAYLOAD_TOO_LARGE,
+            ..Self::new(message)
         }
     }
 

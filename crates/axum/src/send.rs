@@ -80,6 +80,7 @@ pub(crate) async fn speak<A: ServedAgent>(
     key: Option<String>,
     said: UserMessage,
 ) -> Result<SendOutcome<A::State>, SendError> {
+    within(agent, &said.text)?;
     let words = said.words();
     // A conversation that only the client keeps has the language of its last words that show one.
     let earlier = said.earlier();
@@ -163,6 +164,28 @@ async fn spoken<A: ServedAgent>(
     }))
 }
 
+/// Refuses words that are longer than the agent reads, before anything reads them.
+fn within<A: ServedAgent>(agent: &A, words: &str) -> Result<(), BadInput> {
+    let (most, length) = (agent.longest_message(), words.chars().count());
+    if length <= most {
+        return Ok(());
+    }
+    Err(BadInput::too_large(say!(
+        "the message has {length} characters, and may have {most}: send it in parts",
+        "消息有 {length} 个字符，最多 {most} 个：请分几条发送"
+    )))
+}
+
+/// Returns the words of an answer: its reason, and what was typed as its value.
+fn typed(answered: &QuestionAnswer) -> impl Iterator<Item = &str> {
+    let value = match &answered.reply {
+        ReplyForm::Value(Value::Object(said)) => said.get("text").and_then(Value::as_str),
+        ReplyForm::Value(value) => value.as_str(),
+        _ => None,
+    };
+    answered.reason.as_deref().into_iter().chain(value)
+}
+
 /// Answers the one open card with the words, if its answer may be words that the agent reads itself:
 /// they change it, and agree to nothing. Returns none for any other card, and for another one than the
 /// words were typed under.
@@ -219,6 +242,7 @@ pub async fn decide<A: ServedAgent>(
     thread: &ThreadId,
     said: &UserMessage,
 ) -> Result<Option<SendOutcome<A::State>>, SendError> {
+    within(agent, &said.text)?;
     if !consent::may_concern_a_card(said) {
         return Ok(None);
     }
@@ -360,6 +384,11 @@ pub(crate) async fn answer<A: ServedAgent>(
     open: &[Interrupt],
 ) -> Result<Run<A::State>, SendError> {
     let runner = agent.runner();
+    for answered in &answers {
+        for text in typed(answered) {
+            within(agent, text)?;
+        }
+    }
     let mut judged = Answers::none().by(by);
     let is_open = |answered: &QuestionAnswer| match &answered.id {
         Some(id) => open.iter().any(|asked| asked.id == *id),

@@ -295,6 +295,10 @@ impl ServedAgent for Planner {
         "planner"
     }
 
+    fn longest_message(&self) -> usize {
+        20_000
+    }
+
     fn runner(&self) -> &Runner<PlannerSession> {
         &self.runner
     }

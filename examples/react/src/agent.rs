@@ -138,6 +138,10 @@ impl ServedAgent for ReactAgent {
         "react"
     }
 
+    fn longest_message(&self) -> usize {
+        20_000
+    }
+
     fn runner(&self) -> &Runner<React> {
         self.assistant.runner()
     }

@@ -156,6 +156,10 @@ impl fugato::axum::ServedAgent for ServedScheduler {
         "scheduler"
     }
 
+    fn longest_message(&self) -> usize {
+        4_000
+    }
+
     fn runner(&self) -> &Runner<AgentState> {
         self.service.runner()
     }

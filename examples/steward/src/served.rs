@@ -92,6 +92,10 @@ impl fugato::axum::ServedAgent for ServedSteward {
         "steward"
     }
 
+    fn longest_message(&self) -> usize {
+        4_000
+    }
+
     fn runner(&self) -> &Runner<Steward> {
         self.service.runner()
     }

@@ -78,6 +78,10 @@ impl AgentServed for ServedTransparent {
         "transparent"
     }
 
+    fn longest_message(&self) -> usize {
+        20_000
+    }
+
     fn runner(&self) -> &Runner<AgentState> {
         &self.runner
     }

@@ -105,3 +105,52 @@ async fn a_quota_keeps_from_more_and_from_nothing_else() {
     let removed = client.with(Method::DELETE, path, &[], Value::Null).await;
     assert_eq!(removed.status, StatusCode::NO_CONTENT, "{}", removed.body);
 }
+
+#[tokio::test]
+async fn words_are_so_long_at_most_whichever_way_they_come() {
+    let letters = LetterServer::open();
+    let client = letters.client();
+    let long = |length: usize| "x".repeat(length);
+    let chat = |text: &str| json!({ "messages": [{ "role": "user", "content": text }] });
+    let (most, over) = (long(100_000), long(100_001));
+    let agui = json!({
+        "threadId": "desk", "runId": "r", "messages": [{ "id": "m", "role": "user", "content": over }],
+    });
+    let part = json!({ "type": "text", "text": over });
+    let sdk = json!({ "id": "desk", "messages": [{ "id": "m", "role": "user", "parts": [part] }] });
+    for (path, body) in [
+        ("/threads/desk/runs", json!({ "text": over })),
+        ("/v1/chat/completions", chat(&over)),
+        ("/api/chat", sdk),
+        ("/agui", agui),
+        ("/sse/react", json!({ "thread": "desk", "text": over })),
+    ] {
+        let refused = client.post(path, body).await;
+        assert_eq!(refused.error(), (413, "too_large".into()), "{path}");
+        let names = refused.body.contains("100001") && refused.body.contains("100000");
+        assert!(names, "{path}: {}", refused.body);
+    }
+    assert_eq!(client.get("/threads/desk").await.error().0, 404);
+    let taken = client
+        .post("/threads/desk/runs", json!({ "text": most }))
+        .await;
+    assert_eq!(taken.status, StatusCode::ACCEPTED, "{}", taken.body);
+    client.get("/threads/desk/events?follow=false").await;
+
+    // What answers is read as well.
+    client.run("card", "a free day").await;
+    let id = client.asked("card").await;
+    for answers in [
+        json!({ "answers": { &id: over } }),
+        json!({ "answers": { &id: { "action": "say", "text": over } } }),
+    ] {
+        let refused = client.post("/threads/card/resume", answers).await;
+        assert_eq!(
+            refused.error(),
+            (413, "too_large".into()),
+            "{}",
+            refused.body
+        );
+    }
+    assert_eq!(client.asked("card").await, id);
+}

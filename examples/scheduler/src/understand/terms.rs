@@ -149,6 +149,10 @@ fn is_polite(text: &str) -> bool {
     POLITE.iter().any(|word| text.contains(word))
 }
 
+/// The clauses that one wish is read from. A list has one for each day or item; a long message is
+/// not read anew from each of its clauses to its end.
+const MOST_CLAUSES: usize = 16;
+
 /// Reads the wishes of the clauses, each run of clauses as far as it makes one; none if a clause
 /// wants something else.
 fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
@@ -157,7 +161,8 @@ fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
     let mut topic: Vec<Ref> = vec![];
     let mut at = 0;
     while at < clauses.len() {
-        let run = (at + 1..=clauses.len()).rev().find_map(|end| {
+        let last = clauses.len().min(at + MOST_CLAUSES);
+        let run = (at + 1..=last).rev().find_map(|end| {
             let run = clauses.get(at..end)?;
             let sentence = Sentence::of(&run.concat(), facts);
             Some((end, sentence.wish(&topic)?, sentence))

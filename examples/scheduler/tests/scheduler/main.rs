@@ -16,6 +16,7 @@ mod endpoints;
 #[cfg(feature = "evening")]
 mod evening;
 mod full_sequence;
+mod long;
 mod orchestration;
 mod people;
 mod placed;
