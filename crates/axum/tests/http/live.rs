@@ -1,7 +1,9 @@
 //! Streams that are cut, shared, slow or left, over real connections.
+use std::{sync::Arc, time::Duration};
+
 use axum::body::BodyDataStream;
 use fugato_state::ThreadId;
-use fugato_store::{Status, ThreadLog as _};
+use fugato_store::{LeaseRequest, MemoryLog, Status, ThreadLog as _};
 use fugato_stream::{Decoder, Event, EventKind};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -222,4 +224,28 @@ async fn a_run_is_cancelled_from_another_connection() {
     );
     let nothing = served.post("/threads/desk/cancel", &json!({})).await;
     assert_eq!(nothing.status, 409);
+}
+
+/// The time of a store stands still while a clock that was set back catches up, and a lease of a
+/// process that died does not end meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_outlives_its_time_is_not_waited_for() {
+    let mut letters = LetterServer::open();
+    letters.log = Arc::new(MemoryLog::with_clock(|| 1_000));
+    let client = letters.client();
+    client.run("desk", "a free day").await;
+    let id = client.asked("desk").await;
+    let (thread, owner) = (ThreadId::new("desk").unwrap(), "a dead process".to_owned());
+    let lease = LeaseRequest::Acquire {
+        thread,
+        owner,
+        ttl: 4_000,
+    };
+    letters.log.lease(lease).await.unwrap();
+    let body = json!({ "answers": { id.as_str(): true } });
+    let answer = client.post("/threads/desk/resume", body);
+    let answer = tokio::time::timeout(Duration::from_secs(60), answer).await;
+    let answer = answer.expect("it is answered within a minute");
+    assert_eq!(answer.error(), (409, "busy".into()));
+    assert_eq!(client.asked("desk").await, id);
 }

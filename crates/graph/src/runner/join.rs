@@ -1,16 +1,19 @@
 //! The entry of a request to its thread: by a lease, or by the run of this process that has one.
 use std::{sync::Arc, time::Duration};
 
-use fugato_state::{State, ThreadId, say};
+use fugato_state::{Millis, State, ThreadId, say};
 use fugato_store::{Lease, is_away};
 use fugato_stream::Hub;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 
 use super::{LiveRun, RunnerInner, lock};
 use crate::{
     Answers, RunError, RunErrorKind, RunResult,
     effect::{AnswerCall, Call},
 };
+
+/// The time by which a lease may outlive its own: clocks differ, and a renewal may be late.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// The way in which a request gets to its thread.
 pub(super) enum Entry<S: State> {
@@ -22,14 +25,15 @@ pub(super) enum Entry<S: State> {
 
 impl<S: State> RunnerInner<S> {
     /// Hands answers to the run of this process that has the thread, or acquires the lease. With
-    /// `waits`, it waits for the end of the run that has it.
+    /// `waits`, it waits for the end of the run that has it; but not for a lease that has outlived its
+    /// own time, since the time of the store stands still then, and the owner may be dead.
     pub(super) async fn enter(
         &self,
         thread: &ThreadId,
         (answers, waits): (Option<&Answers>, bool),
         hub: &Arc<Hub>,
     ) -> Result<Entry<S>, RunError> {
-        let mut wait = Duration::from_millis(10);
+        let (mut wait, mut awaited) = (Duration::from_millis(10), None);
         loop {
             if let Some(answers) = answers
                 && let Some(end) = self.join(thread, answers, hub).await?
@@ -41,13 +45,40 @@ impl<S: State> RunnerInner<S> {
                 Err(error) if !passes(&error) => return Err(error),
                 // The run has begun since.
                 Err(_) if answers.is_some() && lock(&self.live).contains_key(thread) => continue,
-                Err(_) if waits => {}
+                Err(error) if waits => {
+                    let is_here = lock(&self.live).contains_key(thread);
+                    if !is_here && self.has_outlived(thread, &error, &mut awaited).await? {
+                        tracing::warn!(%thread, "lease outlives its time: was the clock set back?");
+                        return Err(error);
+                    }
+                }
                 Err(error) if answers.is_some() => return Err(error.because(elsewhere())),
                 Err(error) => return Err(error),
             }
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(Duration::from_secs(1));
         }
+    }
+
+    /// Returns true if the lease of another owner is there after its end by the steady clock; `awaited`
+    /// is the lease that was seen before, by its time, and that end.
+    async fn has_outlived(
+        &self,
+        thread: &ThreadId,
+        busy: &RunError,
+        awaited: &mut Option<(Millis, Instant)>,
+    ) -> Result<bool, RunError> {
+        let RunErrorKind::Busy { until, .. } = busy.kind else {
+            return Ok(false);
+        };
+        if let Some((_, ends)) = awaited.filter(|(seen, _)| *seen == until) {
+            return Ok(Instant::now() > ends);
+        }
+        let now = self.log.head(thread).await?.map_or(until, |head| head.now);
+        let left = Duration::from_millis(until.saturating_sub(now).max(0).unsigned_abs());
+        let ends = Instant::now().checked_add(left.saturating_add(GRACE));
+        *awaited = ends.map(|ends| (until, ends));
+        Ok(false)
     }
 
     /// Hands answers to the run of this process that has the thread, and returns its end; none if
