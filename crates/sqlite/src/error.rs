@@ -49,6 +49,11 @@ pub fn is_full(error: &Error) -> bool {
 pub(crate) fn kind_of(error: &Error) -> StoreErrorKind {
     match error.sqlite_error_code() {
         _ if is_full(error) => StoreErrorKind::Full,
+        _ if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_READONLY_DBMOVED) => {
+            StoreErrorKind::Corrupt(
+                "the file was removed or replaced while it was open; nothing more is stored".into(),
+            )
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreErrorKind::Unavailable,
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             StoreErrorKind::Corrupt("the database is damaged".into())

@@ -6,6 +6,7 @@ mod clock;
 mod copy;
 mod docs;
 mod error;
+mod file;
 mod group;
 mod log;
 mod open;

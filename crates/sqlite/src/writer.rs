@@ -13,6 +13,7 @@ use rusqlite::{Connection, Error};
 use crate::{
     clock::StoreClock,
     error::{Refusal, kind_of, on, store_error},
+    file::OpenFile,
     options::Synchronous,
     request::{Answer, Outcome, Request},
     row::ThreadRow,
@@ -33,7 +34,7 @@ const CLOCK_LAG: Millis = 1_000;
 #[derive(Debug)]
 pub(crate) struct Writer {
     connection: Connection,
-    path: PathBuf,
+    file: OpenFile,
     clock: Arc<StoreClock>,
     /// The setting for commits that must survive a power failure.
     durable: Synchronous,
@@ -60,7 +61,7 @@ impl Writer {
     ) -> Result<Self, Error> {
         let mut writer = Self {
             connection,
-            path,
+            file: OpenFile::new(path),
             clock,
             durable,
             current: None,
@@ -101,7 +102,7 @@ impl Writer {
     fn failed(&self, error: &Arc<Error>, request: &Request) -> StoreError {
         let mut failed = store_error(error, request.operation());
         if let StoreErrorKind::Corrupt(what) = kind_of(error) {
-            failed.kind = StoreErrorKind::Corrupt(format!("{}: {what}", self.path.display()));
+            failed.kind = StoreErrorKind::Corrupt(format!("{}: {what}", self.file.path.display()));
         }
         on(failed, request.thread())
     }
@@ -118,7 +119,8 @@ impl Writer {
             .execute([])?;
         let appends = |request: &&Request| matches!(request, Request::Append(..));
         self.together = requests.iter().filter(appends).count() >= MANY;
-        let begun = self.look_for_others();
+        let there = self.file.check();
+        let begun = there.and_then(|()| self.look_for_others());
         let done = begun.and_then(|()| self.execute(requests));
         let done = done.and_then(|outcomes| {
             self.connection.prepare_cached("COMMIT")?.execute([])?;
@@ -155,7 +157,7 @@ impl Writer {
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
         {
-            tracing::error!(path = %self.path.display(), %error, "rollback failed");
+            tracing::error!(path = %self.file.path.display(), %error, "rollback failed");
         }
     }
 

@@ -360,3 +360,30 @@ async fn d13_a_full_database_refuses_and_half_writes_nothing()
     );
     Ok(())
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_is_removed_while_it_is_open_takes_no_more_commits() -> Result<(), StoreError> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, aside) = (folder.path().join("a.db"), folder.path().join("b.db"));
+    let desk = ThreadId::new("desk").expect("a short name");
+    let log = SqliteLog::open(&path)?;
+    log.append(&desk, &commit(0, 300)).await?;
+    let pause = || tokio::time::sleep(std::time::Duration::from_millis(200));
+    let refused = async || {
+        pause().await;
+        let error = log.append(&desk, &commit(1, 300)).await;
+        let text = error.expect_err("it would be lost").to_string();
+        let names = text.contains("removed or replaced") && text.contains("a.db");
+        assert!(names, "{text}");
+    };
+    fs::rename(&path, &aside).expect("it is there");
+    refused().await;
+    // Another one in its place is not it.
+    fs::copy(&aside, &path).expect("a file");
+    refused().await;
+    fs::rename(&aside, &path).expect("it is there");
+    pause().await;
+    log.append(&desk, &commit(1, 300)).await?;
+    Ok(())
+}
