@@ -1,4 +1,6 @@
 //! The card that a person is asked to agree to, and the meaning of their answer.
+use std::sync::Arc;
+
 use fugato::{
     form::strings,
     state::State as _,
@@ -12,7 +14,7 @@ use crate::{
     action,
     files::Attachment,
     reply,
-    service::RuleData,
+    service::{NextStepJudge, RuleData},
     state::{Approval, Request, RequestExtras, RuntimeDecision, Steward, Update},
 };
 
@@ -89,14 +91,18 @@ impl CardReply {
             && ShortAnswer::of(words) != Some(ShortAnswer::Cancel)
     }
 
-    /// Returns true if files came with the answer that the card does not show.
-    pub(crate) fn brings_more(&self, state: &Steward) -> bool {
+    /// Returns true if files or values of fields came with the answer that the card does not show.
+    pub(crate) fn brings_more(&self, desk: &Arc<RuleData>, state: &Steward) -> bool {
+        let Some(beside) = self.beside.as_ref().filter(|_| state.is_chat()) else {
+            return false;
+        };
         let shown = state
             .next_step()
             .and_then(|call| call.arguments.get("attachments"));
         let shown: Vec<_> = strings(shown).collect();
-        let mut brought = self.beside.iter().flat_map(|beside| &beside.attachments);
-        state.is_chat() && brought.any(|name| !shown.contains(&name.as_str()))
+        let is_new = |name: &String| !shown.contains(&name.as_str());
+        beside.attachments.iter().any(is_new)
+            || NextStepJudge(desk.clone()).is_given_more(state, &beside.context)
     }
 }
 
@@ -142,8 +148,14 @@ fn negates(reason: &str) -> bool {
 
 /// Returns the changes that an answer makes. The person has agreed to exactly the call that the
 /// card showed.
-pub(crate) fn answered(state: &Steward, reply: &CardReply) -> Vec<Update> {
+pub(crate) fn answered(desk: &Arc<RuleData>, state: &Steward, reply: &CardReply) -> Vec<Update> {
     let words = reply.text.as_deref().unwrap_or_default().trim();
+    let brings_more = reply.brings_more(desk, state);
+    // A button is a yes, and what comes with it is read beside one.
+    let words = match (reply.action, words) {
+        (ReplyAction::Approve, "") if brings_more => state.lang().pick("yes", "好的"),
+        _ => words,
+    };
     let agreed = |source: &str| {
         let approval = state.next_step().map(|call| Approval {
             call: call.clone(),
@@ -156,10 +168,10 @@ pub(crate) fn answered(state: &Steward, reply: &CardReply) -> Vec<Update> {
     match (reply.action, Phrases::default().consent(words)) {
         // A button with words that take it back agrees to nothing.
         (ReplyAction::Approve, None) if words.is_empty() => agreed("button"),
-        (ReplyAction::Approve, Some(true)) => agreed("button"),
+        // What comes with the answer was not on the card.
+        (ReplyAction::Approve, Some(true)) if !brings_more => agreed("button"),
         // Only words that are a consent as a whole, by rule, count; a model's reading does not.
-        // Files that come with the words were not on the card.
-        (ReplyAction::Say, Some(true)) if !reply.brings_more(state) => agreed("words"),
+        (ReplyAction::Say, Some(true)) if !brings_more => agreed("words"),
         (_, Some(false)) => vec![Update::Declined],
         _ if cancels(words) || declines.is_some_and(|why| cancels(why) || negates(why)) => {
             vec![Update::Declined]

@@ -62,7 +62,8 @@ pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
         async move { answer(&deps, &cx).await }
     };
     let shown = move |state: &Steward| card::question(&desk, state);
-    let answered = |state: &Steward, reply: CardReply| card::answered(state, &reply);
+    let desk = deps.desk.clone();
+    let answered = move |state: &Steward, reply: CardReply| card::answered(&desk, state, &reply);
     let acted = move |state: &Steward| after_action(&toolbox, state);
     let graph = Graph::<Steward>::starting_at(BEGIN)
         .node(BEGIN, begin)

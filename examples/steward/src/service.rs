@@ -350,6 +350,24 @@ impl Situation {
         self.real(fields)
     }
 
+    /// Returns what the page has filled in for fields of a form and does not fit into them.
+    fn unfit(&self, desk: &RuleData, kind: FormKind) -> Vec<String> {
+        let Some(form) = desk.forms.get(&kind) else {
+            return vec![];
+        };
+        let context = self.beside.context.iter();
+        let unfit = context.filter_map(|(name, value)| {
+            let field = form.field(name)?;
+            let one = Fields::from_iter([(name.clone(), value.clone())]);
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            let told = || format!("{} {value}", field.label(Lang::current()));
+            form.read(&one).is_err().then(told)
+        });
+        unfit.collect()
+    }
+
     /// Returns fields whose attachments are files that were uploaded: a name alone is none.
     pub(crate) fn real(&self, mut fields: Fields) -> Fields {
         if fields.contains_key("attachments") {

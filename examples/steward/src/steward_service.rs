@@ -341,9 +341,10 @@ impl StewardThread<'_> {
         let said = UserMessage::new(Caller::default(), &request.message).card(card);
         // An action that was requested as it is takes a yes or a no, and no other words.
         let takes_words = state.is_chat() && !request.message.trim().is_empty();
+        let desk = &self.clerk.deps.desk;
         let reply = match consent(&said, &pending) {
             _ if !is_said(request) => return Err(ClerkError::Waiting { pending }),
-            Consent::Given(_, true) if CardReply::of(request).brings_more(&state) => {
+            Consent::Given(_, true) if CardReply::of(request).brings_more(desk, &state) => {
                 CardReply::of(request)
             }
             Consent::Given(_, true) => CardReply::approve(),

@@ -7,8 +7,8 @@ use super::{
     value::{amount_value, cents},
 };
 use crate::{
-    DatedText, DayReference, after_word, before_word, courtesy, currency, dates, day_mentions,
-    money, money_in, priced_in, spelling::respell_days, strip_phrase,
+    DatedText, DayReference, ShortAnswer, after_word, before_word, courtesy, currency, dates,
+    day_mentions, money, money_in, priced_in, spelling::respell_days, strip_phrase,
 };
 
 /// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
@@ -240,7 +240,7 @@ impl FormReader {
     }
 
     /// Returns the parts of a text between pauses in which nothing of the form is found, without what
-    /// belongs to no text, and without greetings and thanks.
+    /// belongs to no text, and without greetings, thanks and short answers.
     pub fn remarks<N>(&self, form: &Form<N>, text: &str, base: Date) -> Vec<String> {
         let unnamed = self.unnamed(text);
         let parts = unnamed.split(PAUSES).flat_map(|part| part.split(". "));
@@ -253,7 +253,8 @@ impl FormReader {
             let has_digit = remark.contains(|c: char| c.is_ascii_digit());
             let has_goal = !self.rules.places.goals(part).is_empty();
             let is_told = names_day || has_digit || has_goal || form.fields.iter().any(fills);
-            let says_more = !is_told && money(part).is_none() && courtesy(part).is_none();
+            let answers = courtesy(part).is_some() || ShortAnswer::of(part).is_some();
+            let says_more = !is_told && money(part).is_none() && !answers;
             says_more.then_some(remark)
         };
         parts.filter_map(remark).collect()

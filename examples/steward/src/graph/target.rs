@@ -96,7 +96,8 @@ fn actions(graph: GraphBuilder<Steward>, deps: &Deps) -> Result<GraphBuilder<Ste
     };
     let desk = deps.desk.clone();
     let shown = move |state: &Steward| card::question(&desk, state);
-    let answered = |state: &Steward, reply: CardReply| card::answered(state, &reply);
+    let desk = deps.desk.clone();
+    let answered = move |state: &Steward, reply: CardReply| card::answered(&desk, state, &reply);
     let respond = {
         let deps = deps.clone();
         move |cx: Context<Steward>| {

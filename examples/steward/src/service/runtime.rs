@@ -16,7 +16,7 @@ use crate::{
     form::FormKind,
     ledger::Document,
     read::{DocumentQuestion, UNSURE, document_ids, exchange, exchanged},
-    state::{PlanTask, RuntimeDecision},
+    state::{PlanTask, RuntimeDecision, Steward},
 };
 
 /// The judge of the next step of a plan.
@@ -31,6 +31,14 @@ const FEW: usize = 1;
 const MANY: usize = 3;
 
 impl NextStepJudge {
+    /// Returns true if these values differ from those of the current task, or do not fit into it.
+    pub(crate) fn is_given_more(&self, state: &Steward, context: &Fields) -> bool {
+        let mut at = Situation::of(state);
+        (at.beside.context, at.beside.attachments) = (context.clone(), vec![]);
+        let task = at.plan.current();
+        task.is_some_and(|task| brings_more(&self.0, &at, task))
+    }
+
     /// Returns the meaning of the words if rules are certain of it; no model is asked then.
     pub fn certain(&self, at: &Situation) -> Option<RuntimeDecision> {
         let desk = &self.0;
@@ -190,11 +198,14 @@ fn is_same_place(desk: &RuleData, one: &Value, other: &Value) -> bool {
     names.is_some_and(|(one, other)| desk.facts.is_same_place(one, other))
 }
 
-/// Returns true if files came with the words that the task does not have.
+/// Returns true if files or values of fields came with the words that the task does not have.
 fn brings_more(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
-    let given = at.given(desk, task.form);
     let there: Vec<_> = strings(task.fields.get("attachments")).collect();
-    strings(given.get("attachments")).any(|name| !there.contains(&name))
+    let is_new = |(name, value): (&String, &Value)| match name.as_str() {
+        "attachments" => strings(Some(value)).any(|name| !there.contains(&name)),
+        name => task.fields.get(name) != Some(value),
+    };
+    at.given(desk, task.form).iter().any(is_new) || !at.unfit(desk, task.form).is_empty()
 }
 
 /// Adds the files that a task has to those that come.
@@ -299,12 +310,16 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         && !desk.reader.means_change(&at.message)
         && !desk.reader.means_unknown(&at.message)
         && missing == ["reason"]
+        && ShortAnswer::of(&at.message).is_none()
         && at.message.chars().count() <= SHORT
     {
         let reason = desk.facts.cleaned(&at.message)?;
         fields.insert("reason".into(), reason.into());
     }
-    (!fields.is_empty()).then_some(RuntimeDecision::Supplement {
+    let unfit = at.unfit(desk, task.form);
+    let is_news = !fields.is_empty() || !unfit.is_empty();
+    unread.extend(unfit);
+    is_news.then_some(RuntimeDecision::Supplement {
         fields,
         form: None,
         unread,

@@ -200,6 +200,59 @@ async fn stw_13_what_comes_with_words_under_a_card_counts() {
     assert_eq!(stage.tried(), 0);
 }
 
+#[tokio::test]
+async fn stw_13_values_that_come_with_a_yes_are_shown_before_it_counts() {
+    for runtime in [Runtime::Graph, Runtime::Legacy] {
+        for yes in ["好的", "yes"] {
+            let stage = StewardFixture::with(None::<Scripted>, runtime).await;
+            say(&stage, chat("w1", CLAIM)).await;
+            let shown = stage.shown().await;
+            let beside = |trace: &str, context: Value| {
+                let mut request = chat(trace, yes);
+                request.beside.context = fields(&context);
+                request
+            };
+            let request = beside("w2", json!({ "category": "meals" })).under(shown);
+            let changed = say(&stage, request).await;
+            assert_eq!(asked_fields(&changed)["category"], "meals", "{changed}");
+            assert_eq!(stage.tried(), 0);
+            // A value that does not fit is named.
+            let request = beside("w3", json!({ "amount": "many" })).under(stage.shown().await);
+            let told = say(&stage, request).await;
+            assert!(told.to_string().contains("many"), "{told}");
+            assert_eq!(stage.tried(), 0);
+            // By a button they count as well.
+            let reply = CardReply {
+                beside: Some(beside("w4", json!({ "category": "lodging" })).beside),
+                ..CardReply::approve()
+            };
+            say(&stage, chat("w5", "继续")).await;
+            let changed = stage.press(reply).await;
+            assert_eq!(asked_fields(&changed)["category"], "lodging", "{changed}");
+            assert_eq!(stage.tried(), 0);
+            // What the card shows already is nothing more, and neither is a field of another form.
+            let seen = json!({ "category": "lodging", "destination": "Oslo" });
+            let request = beside("w6", seen).under(stage.shown().await);
+            assert_written(&say(&stage, request).await, "R-1");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_yes_before_a_claim_is_not_its_reason() {
+    for (words, amount) in [
+        ("ok, and lunch was 12 euros", 12),
+        ("好的，午饭花了12元", 12),
+    ] {
+        let stage = StewardFixture::new().await;
+        stage.chat(words).await;
+        let plan = stage.state().await.steward_state;
+        let fields = &plan.current().unwrap().fields;
+        assert_eq!(fields["amount"], amount, "{fields:?}");
+        assert_eq!(fields.get("reason"), None, "{words}: {fields:?}");
+    }
+}
+
 #[test]
 fn a_reply_of_before_is_still_read() {
     let reply: CardReply =
