@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use fugato_state::say;
+use fugato_state::{Millis, say};
 use fugato_tool::{
     ConfirmCard, EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec,
 };
@@ -35,18 +35,27 @@ pub struct Maker {
     pub thread: String,
     /// Application data that is stored with the job.
     pub extra: Value,
+    /// The time at which the job was wished for, in milliseconds since the Unix epoch, if it is known.
+    pub since: Option<Millis>,
 }
 
 impl Maker {
     /// Creates a maker for a conversation.
     pub fn new(thread: impl Into<String>) -> Self {
-        let (thread, extra) = (thread.into(), Value::Null);
-        Self { thread, extra }
+        Self {
+            thread: thread.into(),
+            extra: Value::Null,
+            since: None,
+        }
     }
 
     fugato_state::setters! {
         /// Sets application data that is stored with its jobs.
         pub fn extra(extra: Value) { extra = extra }
+
+        /// Sets the time at which the job was wished for: one that is done once, and whose time has
+        /// passed since, is not made for another time.
+        pub fn since(since: Millis) { since = Some(since) }
     }
 }
 
@@ -133,6 +142,60 @@ pub struct CreateArgs {
     pub once: bool,
 }
 
+impl CreateArgs {
+    /// Adds to the card of a call of [`CREATE`] what it leads to, as it was at this time: the answer is
+    /// to the same card also when the time of the job has passed meanwhile, and the call says so if its
+    /// [`Maker`] has that time.
+    #[must_use]
+    pub fn on_card(&self, mut card: ConfirmCard, clock: &JobClock, since: Millis) -> ConfirmCard {
+        card.consequence = self.consequence(clock, since).unwrap_or_default();
+        if let Some(when) = self.when(clock, since) {
+            card.labels.insert("schedule".to_owned(), when);
+        }
+        card
+    }
+
+    /// Returns the time at which the job is done first.
+    fn due(&self, clock: &JobClock, since: Millis) -> Option<Millis> {
+        let schedule = CronSchedule::parse(&self.schedule, clock.zone()).ok()?;
+        schedule.next(since)
+    }
+
+    /// Returns what is told of a job that was to be done once, at a time that has passed since.
+    fn passed(&self, clock: &JobClock, since: Millis) -> Option<String> {
+        let due = self.due(clock, since)?;
+        (self.once && due <= clock.now()).then(|| {
+            let due = clock.shown(due);
+            say!(
+                "{due} has passed, so nothing is set for it: say another time",
+                "{due} 已经过了，没有为它设置：请另说一个时间"
+            )
+        })
+    }
+
+    fn consequence(&self, clock: &JobClock, since: Millis) -> Option<String> {
+        let due = clock.shown(self.due(clock, since)?);
+        Some(if self.once {
+            say!(
+                "acts once, at {due}, without asking again",
+                "将于 {due} 执行一次，届时不再询问"
+            )
+        } else {
+            say!(
+                "acts again and again, first at {due}, without asking again",
+                "将于 {due} 起按计划反复执行，届时不再询问"
+            )
+        })
+    }
+
+    /// Returns when it is done, in words.
+    fn when(&self, clock: &JobClock, since: Millis) -> Option<String> {
+        let schedule = CronSchedule::parse(&self.schedule, clock.zone()).ok()?;
+        let due = schedule.next(since).filter(|_| self.once);
+        Some(due.map_or_else(|| schedule.described(), |due| clock.shown(due)))
+    }
+}
+
 /// Which job.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -177,31 +240,17 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
     fn consequence(&self, args: &CreateArgs) -> Option<String> {
         let Self(tools) = self;
         let clock = tools.jobs.clock();
-        let schedule = CronSchedule::parse(&args.schedule, clock.zone()).ok()?;
-        let due = clock.shown(schedule.next(clock.now())?);
-        Some(if args.once {
-            say!(
-                "acts once, at {due}, without asking again",
-                "将于 {due} 执行一次，届时不再询问"
-            )
-        } else {
-            say!(
-                "acts again and again, first at {due}, without asking again",
-                "将于 {due} 起按计划反复执行，届时不再询问"
-            )
-        })
+        args.consequence(clock, clock.now())
     }
 
     /// Returns the time in words: nobody has to read cron expressions.
     fn labels(&self, args: &CreateArgs) -> BTreeMap<String, String> {
         let Self(tools) = self;
         let clock = tools.jobs.clock();
-        let Ok(schedule) = CronSchedule::parse(&args.schedule, clock.zone()) else {
-            return BTreeMap::new();
-        };
-        let due = schedule.next(clock.now()).filter(|_| args.once);
-        let when = due.map_or_else(|| schedule.described(), |due| clock.shown(due));
-        BTreeMap::from([("schedule".to_owned(), when)])
+        let when = args.when(clock, clock.now());
+        when.map(|when| ("schedule".to_owned(), when))
+            .into_iter()
+            .collect()
     }
 
     async fn call(
@@ -210,7 +259,14 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
         args: CreateArgs,
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let Self(tools) = self;
-        let Maker { thread, extra } = (tools.maker)(cx.state()?);
+        let Maker {
+            thread,
+            extra,
+            since,
+        } = (tools.maker)(cx.state()?);
+        if let Some(passed) = since.and_then(|since| args.passed(tools.jobs.clock(), since)) {
+            return Err(ToolFailure::failed(passed));
+        }
         let key = cx.key().unwrap_or(cx.call_id());
         let wish = JobSpec::new(args.schedule, args.task).only_once(args.once);
         let job = tools.jobs.create(key, &thread, wish.extra(extra)).await?;

@@ -10,11 +10,12 @@ use fugato::state::{ToolCall, say};
 use fugato::{
     agent::{Toolbox, memory::forget},
     command::{Command, NOTIFY, Notify},
-    cron::{CANCEL, CREATE, Job, JobClock, JobTools, Jobs, Maker},
+    cron::{CANCEL, CREATE, CreateArgs, Job, JobClock, JobTools, Jobs, Maker},
     file::{ListFiles, ReadFile, SearchFiles},
     tool::{GateChain, GatePolicy as _, GatedCall, Registry, ToolLists, Verdict},
     web::{Web, WebSearch},
 };
+use serde::Deserialize as _;
 use serde_json::json;
 
 use crate::{
@@ -57,7 +58,8 @@ pub fn toolbox(
         SystemTime::UNIX_EPOCH + since
     };
     let jobs = JobTools::new(jobs.clone(), |agent: &AgentState| {
-        Maker::new(&agent.thread).extra(json!({ "lang": agent.lang }))
+        let maker = Maker::new(&agent.thread).since(agent.turn.began_at);
+        maker.extra(json!({ "lang": agent.lang }))
     });
     let registry = Registry::<AgentState, Update>::builder()
         .tool(search)
@@ -96,12 +98,17 @@ fn job(agent: &AgentState, call: &ToolCall) -> Option<Job> {
     jobs.find(|job| *id == *job.id)
 }
 
-/// Says on the card of a cancellation what the job does: the call has only its id. Jobs that were not
-/// listed are listed first.
+/// Says on the card of a new job when it is due, as of when it was wished for, and on that of a
+/// cancellation what the job does: the call has only its id. Jobs that were not listed are listed first.
 fn named(verdict: Verdict, call: &GatedCall<'_>, agent: &AgentState, clock: &JobClock) -> Verdict {
     let Verdict::NeedConfirm(card) = verdict else {
         return verdict;
     };
+    if call.spec.name == CREATE
+        && let Ok(args) = CreateArgs::deserialize(&call.call.arguments)
+    {
+        return Verdict::NeedConfirm(args.on_card(card, clock, agent.turn.began_at));
+    }
     if call.spec.name != CANCEL {
         return Verdict::NeedConfirm(card);
     }

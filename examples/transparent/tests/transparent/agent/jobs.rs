@@ -32,6 +32,28 @@ async fn agreed(stage: &Home, text: &str) -> String {
 }
 
 #[tokio::test]
+async fn trn_8_a_time_that_passes_under_its_card_is_told() -> TestResult {
+    let half_an_hour = 30 * 60 * 1000;
+    for (wish, told) in [
+        ("remind me today at 12:30 to stretch", "has passed"),
+        ("今天12:30提醒我喝水", "已经过了"),
+    ] {
+        let stage = Home::by_rule();
+        stage.say(wish).await;
+        stage.clock.store(NOON + half_an_hour + 5, Ordering::SeqCst);
+        let answer = stage.approve().await.answer();
+        assert_contains(&answer, ["2026-11-22 12:30:00", told]);
+        assert_eq!(jobs(&stage).await, []);
+    }
+    // What comes again is made for the next time.
+    let stage = Home::by_rule();
+    stage.say("每天12:30提醒我喝水").await;
+    stage.clock.store(NOON + half_an_hour + 5, Ordering::SeqCst);
+    assert_contains(&stage.approve().await.answer(), "2026-11-23 12:30:00");
+    Ok(())
+}
+
+#[tokio::test]
 async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> TestResult {
     let stage = Home::by_rule();
     let answer = agreed(&stage, "每天12:30提醒我喝水").await;
