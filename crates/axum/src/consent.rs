@@ -49,7 +49,7 @@ pub fn consent(said: &UserMessage, open: &[Interrupt]) -> Consent {
         agrees,
     };
     let Decision::Clear(agrees) = decision else {
-        // "Continue" can answer a question, but approves nothing.
+        // "Continue" can answer a question, but approves nothing; nor do a yes and a no.
         return match approvals().next() {
             Some(_) => Consent::Unbound,
             None => Consent::None,
@@ -87,7 +87,7 @@ pub fn consent(said: &UserMessage, open: &[Interrupt]) -> Consent {
 enum Decision {
     /// Yes if true, or no.
     Clear(bool),
-    /// "Continue", which is neither.
+    /// "Continue", which is neither, or a yes and a no.
     Vague,
 }
 
@@ -96,6 +96,7 @@ fn decision(words: &str) -> Option<Decision> {
     match phrases.consent(words) {
         Some(agrees) => Some(Decision::Clear(agrees)),
         None if phrases.decline_reason(words).is_some() => Some(Decision::Clear(false)),
+        None if phrases.contradicts(words) => Some(Decision::Vague),
         None if phrases.read(words) == Some(ShortAnswer::Continue) => Some(Decision::Vague),
         None => None,
     }
@@ -200,6 +201,30 @@ mod tests {
             ..said("yes")
         };
         assert_eq!(consent(&gone, &open), closed("act#1~0.cc"));
+    }
+
+    #[test]
+    fn k35_a_yes_with_a_no_decides_nothing() {
+        let one = card("act#1~1.aa");
+        let code = one.id.code();
+        for words in [
+            "no CODE, but yes",
+            "no CODE but yes",
+            "yes CODE, but no",
+            "yes CODE, and then no",
+            "No. Yes CODE",
+            "不要 CODE，但是好的",
+            "好的 CODE，不过不要",
+            "CODE 不，好的",
+        ] {
+            let words = said(&words.replace("CODE", &code));
+            let named = words.clone().card(Some(one.id.clone()));
+            for words in [words, named] {
+                let asked = std::slice::from_ref(&one);
+                assert_eq!(consent(&words, asked), Consent::Unbound, "{}", words.text);
+                assert_eq!(consent(&words, &[]), Consent::None, "{}", words.text);
+            }
+        }
     }
 
     #[test]

@@ -34,13 +34,13 @@ pub fn without_code(words: &str) -> (String, Option<String>) {
 /// ```
 pub fn decided(words: &str) -> Option<(bool, String)> {
     let phrases = Phrases::default();
+    if phrases.contradicts(&without_code(words).0) {
+        return None;
+    }
     let read = |words: &str| {
         let (said, rest) = words.split_once(REASON_FOLLOWS)?;
         let rest = rest.trim_matches(|c: char| c.is_whitespace() || REASON_FOLLOWS.contains(&c));
-        let rest = ["and then ", "then ", "and ", "but "]
-            .iter()
-            .find_map(|lead| rest.strip_prefix(lead))
-            .unwrap_or(rest);
+        let rest = without_lead(rest);
         let agrees = phrases.consent(said)?;
         (!rest.is_empty()).then(|| (agrees, rest.to_owned()))
     };
@@ -48,6 +48,23 @@ pub fn decided(words: &str) -> Option<(bool, String)> {
         let (rest, code) = without_code(words);
         code.and_then(|_| read(&rest))
     })
+}
+
+/// Returns what follows a word that only leads on: "but yes".
+fn without_lead(words: &str) -> &str {
+    const LEADS: [&str; 9] = [
+        "and then ",
+        "then ",
+        "and ",
+        "but ",
+        "但是",
+        "不过",
+        "然后",
+        "可是",
+        "但",
+    ];
+    let rest = LEADS.iter().find_map(|lead| words.strip_prefix(lead));
+    rest.unwrap_or(words).trim_start()
 }
 
 /// Returns true for a code: letter, digit, letter, digit.
@@ -116,7 +133,7 @@ impl Phrases {
     }
 
     /// Returns the reason of a no that comes with one, as in "no, not on Friday"; `None` if the
-    /// words are no such no.
+    /// words are no such no, or say yes as well.
     ///
     /// A sentence that only begins like a no is none, and neither is a question.
     ///
@@ -127,12 +144,12 @@ impl Phrases {
     /// assert_eq!(phrases.decline_reason("No, not on Friday."), Some("not on Friday."));
     /// assert_eq!(phrases.decline_reason("no but on Monday"), Some("on Monday"));
     /// assert_eq!(phrases.decline_reason("不要，周五没空"), Some("周五没空"));
-    /// for other in ["no", "not on Friday", "no idea", "no, why?", "yes, but later", "no, "] {
+    /// for other in ["no", "not on Friday", "no idea", "no, why?", "yes, but later", "no, ", "no, but yes"] {
     ///     assert_eq!(phrases.decline_reason(other), None, "{other}");
     /// }
     /// ```
     pub fn decline_reason<'a>(&self, words: &'a str) -> Option<&'a str> {
-        if words.contains(['?', '？']) {
+        if words.contains(['?', '？']) || self.contradicts(words) {
             return None;
         }
         let at_sign = || words.split_once(REASON_FOLLOWS);
@@ -143,6 +160,27 @@ impl Phrases {
         let reason = reason.trim_start_matches(|c: char| !c.is_alphanumeric());
         let declines = self.consent(said) == Some(false) && !reason.is_empty();
         declines.then(|| reason.trim_end())
+    }
+
+    /// Returns true if words both agree and decline, each in a part of their own: they decide nothing.
+    ///
+    /// ```
+    /// use fugato_text::Phrases;
+    ///
+    /// let phrases = Phrases::default();
+    /// for both in ["no, but yes", "no but yes", "yes, and then no", "好的，但不要"] {
+    ///     assert!(phrases.contradicts(both), "{both}");
+    /// }
+    /// for one in ["no, no", "yes, please", "no, not on Friday", "no, why yes?", "yes"] {
+    ///     assert!(!phrases.contradicts(one), "{one}");
+    /// }
+    /// ```
+    pub fn contradicts(&self, words: &str) -> bool {
+        let clauses = words.split(REASON_FOLLOWS);
+        let parts = clauses.flat_map(|clause| clause.split(" but "));
+        let mut said = parts.filter_map(|part| self.consent(without_lead(part.trim())));
+        let first = said.next();
+        first.is_some_and(|first| said.any(|other| other != first))
     }
 
     /// Returns whether words under an approval card agree to it or decline it; `None` if they do

@@ -72,3 +72,24 @@ async fn k35_a_card_shows_what_the_trader_is_made_of() -> TestResult {
     assert_contains(&card.to_string(), ["alpha", "harbour", "replay"]);
     Ok(())
 }
+
+#[tokio::test]
+async fn k35_a_yes_with_a_no_is_asked_again() -> TestResult {
+    for words in [
+        "no CODE, but yes",
+        "yes CODE, but no",
+        "不要 CODE，但是好的",
+        "好的 CODE，但不要",
+    ] {
+        let world = World::new()?;
+        let app = AgentRoutes::new(world.planner()?)
+            .authenticate(AllowAll)
+            .router();
+        say(&app, "t", "sell 0.25 BTC").await?;
+        let before = code(&app, "t").await?;
+        say(&app, "t", &words.replace("CODE", &before)).await?;
+        assert_eq!(code(&app, "t").await?, before, "{words}");
+        assert_eq!(world.desk.orders().await?, [], "{words}");
+    }
+    Ok(())
+}

@@ -6,6 +6,7 @@ use axum::Router;
 use fugato::{
     Runner,
     axum::{AgentRoutes, AllowAll},
+    state::InterruptId,
     store::MemoryLog,
 };
 use fugato_testkit::{
@@ -14,7 +15,7 @@ use fugato_testkit::{
 };
 use futures::future::join_all;
 use react::{BuiltIn, ReactAgent, agent::graph, tools::ToolEnvironment};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const CARDS: usize = 8;
 
@@ -33,11 +34,15 @@ async fn say(app: &Router, thread: &str, text: &str) -> TestResponse {
         .await
 }
 
+/// Returns the card that waits in a thread.
+async fn card(app: &Router, thread: &str) -> Value {
+    let shown = TestRequest::new("GET", format!("/threads/{thread}"), json!(null));
+    shown.call(app.clone()).await.json()["interrupts"][0].clone()
+}
+
 /// Agrees to the card that waits in a thread, as its button does.
 async fn agree(app: &Router, thread: &str) -> TestResponse {
-    let shown = TestRequest::new("GET", format!("/threads/{thread}"), json!(null));
-    let shown = shown.call(app.clone()).await.json();
-    let card = &shown["interrupts"][0];
+    let card = card(app, thread).await;
     let id = card["id"].as_str().expect("a card waits");
     let body = json!({
         "answers": { id: true }, "digests": { id: card["question"]["digest"] },
@@ -126,4 +131,23 @@ async fn k35_a_file_that_changed_under_its_card_is_asked_about_anew() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "gin");
     agree(&app, "t").await;
     assert_eq!(fs::read_to_string(&file).unwrap(), "milk");
+}
+
+#[tokio::test]
+async fn k35_a_yes_with_a_no_is_asked_again() {
+    for words in [
+        "no CODE, but yes",
+        "yes CODE, but no",
+        "不要 CODE，但是好的",
+        "好的 CODE，但不要",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let app = app(folder.path());
+        say(&app, "t", "write a.md: tea").await;
+        let before = card(&app, "t").await;
+        let code = InterruptId::from(before["id"].as_str().unwrap()).code();
+        say(&app, "t", &words.replace("CODE", &code)).await;
+        assert_eq!(card(&app, "t").await, before, "{words}");
+        assert!(!folder.path().join("files/a.md").exists(), "{words}");
+    }
 }
