@@ -51,7 +51,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((file.dev(), file.ino()))
 }
 
-/// Where an open file cannot be replaced, it is enough that there is one.
+/// Outside of Unix an open file cannot be replaced, so it is enough that there is one.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     path.exists().then_some((0, 0))

@@ -70,7 +70,7 @@ pub enum ResumeError {
     Shape {
         /// The field.
         field: &'static str,
-        /// What is wrong with it.
+        /// The reason for which it cannot be read.
         source: serde_json::Error,
     },
     /// The action is unknown.

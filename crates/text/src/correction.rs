@@ -153,7 +153,7 @@ pub fn corrected(text: &str) -> Result<Cow<'_, str>, &str> {
 struct Turn {
     /// The words, up to the end of what they put in its place.
     words: Range<usize>,
-    /// What stands before them, with that in its place; none if it is not clear what they mean.
+    /// The text before them, with that in its place; none if it is not clear what they mean.
     replaced: Option<String>,
 }
 
