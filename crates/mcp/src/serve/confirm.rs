@@ -121,3 +121,39 @@ fn form(card: &ConfirmCard) -> Option<ElicitRequestParams> {
     });
     serde_json::from_value(form).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::ToolCall;
+
+    use super::*;
+
+    #[test]
+    fn k35_an_agreement_is_to_what_the_card_showed() -> Result<(), serde_json::Error> {
+        let cut = |consequence: &str, version: &str| {
+            let call = ToolCall::new("c", "cut", json!({ "tree": "oak" }));
+            let mut card = ConfirmCard::new("Cut", "", call);
+            (card.consequence, card.version) = (consequence.into(), version.into());
+            card
+        };
+        let says = |card: &ConfirmCard, request: &CallToolRequestParams| {
+            form(card).map(|form| later(card, request, form))
+        };
+        let card = cut("fells it", "1");
+        let mut request = json!({ "name": "cut", "arguments": { "tree": "oak" } });
+        let asked = says(&card, &serde_json::from_value(request.clone())?);
+        let Some(AskOutcome::Later(asked)) = asked else {
+            panic!("nobody was asked");
+        };
+        request["requestState"] = json!(asked.request_state);
+        request["inputResponses"] =
+            json!({ AGREE: { "action": "accept", "content": { AGREE: true } } });
+        let request = serde_json::from_value(request)?;
+        assert!(matches!(says(&card, &request), Some(AskOutcome::Agreed)));
+        for other in [cut("fells it and its neighbour", "1"), cut("fells it", "2")] {
+            let again = says(&other, &request);
+            assert!(matches!(again, Some(AskOutcome::Later(_))), "{other:?}");
+        }
+        Ok(())
+    }
+}
