@@ -31,7 +31,7 @@ pub use execute::Execute;
 pub use keep::PersistNode;
 pub use plan::PlanNode;
 pub use quick_task::QuickTask;
-pub(crate) use quick_task::reply as errand_reply;
+pub(crate) use quick_task::{reply as errand_reply, told as errand_told};
 pub use rough_build::RoughBuildNode;
 
 use crate::{

@@ -473,6 +473,7 @@ fn stale(fact: &StaleFact, schedule: &ScheduleState) -> String {
             "“{name}” is no longer in the calendar",
             "“{name}”已不在日历中"
         ),
+        StaleFact::Part(part) => part.to_string(),
         StaleFact::Elsewhere { name, found, .. } => match found {
             Some(found) => {
                 let found = location(found);

@@ -16,7 +16,7 @@ use fugato::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use check::{Conflict, StaleFact};
+pub use check::{CalendarPart, Conflict, StaleFact};
 pub(crate) use check::{carried_over, decided};
 pub use timetable::schedule::{ClassItem, ClassWrite, WrittenClass};
 
@@ -33,6 +33,7 @@ use crate::{
 ///   nothing. For another write, the key is refused.
 /// - A write that is refused, because the calendar differs from the state that the writer
 ///   expects, writes nothing and does not use up its key.
+/// - A write over what its writer [has seen](StoreWrite::Seen) is refused once that is another.
 /// - An answered write is durable.
 #[async_trait]
 pub trait ScheduleStore: Send + Sync {
@@ -115,6 +116,13 @@ pub enum StoreWrite {
         notes: Vec<usize>,
         /// The reminders.
         reminders: Vec<usize>,
+    },
+    /// A write over what its writer has seen: it is carried out if that is still the same.
+    Seen {
+        /// The [version](StoreWrite::over) of what it replaces or removes.
+        version: String,
+        /// The write.
+        wanted: Box<StoreWrite>,
     },
 }
 

@@ -16,7 +16,7 @@ use crate::{
     llm_config::{status, status_note},
     reason,
     schedule::{Change, PlaceChange, ScheduleState, differences},
-    store::{Calendars, ScheduleStoreError, StoreReceipt, StoreWrite, decided},
+    store::{Calendar, Calendars, Conflict, ScheduleStoreError, StoreReceipt, StoreWrite, decided},
     tools::{EDIT_TASK_CLASS, UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},
 };
 
@@ -99,7 +99,12 @@ pub(super) async fn settle(
             if let Update::Preferred(wishes) = update {
                 let wishes = wishes.clone();
                 let write = StoreWrite::Preferences { wishes };
-                stored_or_else(commit(calendars, cx, write).await?)?;
+                match commit(calendars, cx, over_known(agent, write)).await? {
+                    StoreReceipt::Conflict(conflict) => {
+                        return overtaken_call(calendars, cx, &conflict).await;
+                    }
+                    receipt => stored_or_else(receipt)?,
+                }
             }
         }
     }
@@ -147,14 +152,7 @@ pub(super) async fn settle(
         };
         match commit(calendars, cx, write).await? {
             StoreReceipt::Conflict(conflict) => {
-                let text = say!(
-                    "nothing was written, because the calendar changed meanwhile: {conflict}; it was loaded anew, look at it again",
-                    "什么都没有写入，因为日历在此期间有变动：{conflict}；已重新加载，请再看一次"
-                );
-                let mut failed: ToolResult<Update> = ToolFailure::failed(text).into();
-                failed.updates = overtaken(calendars, cx).await?;
-                failed.data = reason::conflict_data(&conflict, schedule);
-                return Ok(failed);
+                return overtaken_call(calendars, cx, &conflict).await;
             }
             receipt => stored_or_else(receipt)?,
         }
@@ -163,6 +161,35 @@ pub(super) async fn settle(
     }
     preview(cx, original, &after);
     Ok(result)
+}
+
+/// Returns a write over the calendar that the conversation knows, which its card was about.
+fn over_known(agent: &AgentState, write: StoreWrite) -> StoreWrite {
+    let Some(known) = agent.stored.as_ref().or(agent.original.as_ref()) else {
+        return write;
+    };
+    write.over(&Calendar {
+        schedule: (**known).clone(),
+        ..Calendar::default()
+    })
+}
+
+/// Returns the result of a call that others overtook: nothing is written, and the calendar is loaded
+/// anew.
+async fn overtaken_call(
+    calendars: &Calendars,
+    cx: &Context<AgentState>,
+    conflict: &Conflict,
+) -> Result<ToolResult<Update>, BoxError> {
+    let text = say!(
+        "nothing was written, because the calendar changed meanwhile: {conflict}; it was loaded anew, look at it again",
+        "什么都没有写入，因为日历在此期间有变动：{conflict}；已重新加载，请再看一次"
+    );
+    let mut failed: ToolResult<Update> = ToolFailure::failed(text).into();
+    failed.updates = overtaken(calendars, cx).await?;
+    let schedule = cx.state().schedule.clone().unwrap_or_default();
+    failed.data = reason::conflict_data(conflict, &schedule);
+    Ok(failed)
 }
 
 /// Stores a checked class, and puts the outcome into the result.
@@ -187,7 +214,16 @@ async fn class(
         return Ok(refused("invalid_args", &[issue]));
     };
     Ok(
-        match commit(calendars, cx, StoreWrite::Class(wanted)).await {
+        match commit(
+            calendars,
+            cx,
+            over_known(cx.state(), StoreWrite::Class(wanted)),
+        )
+        .await
+        {
+            Ok(StoreReceipt::Conflict(conflict)) => {
+                return overtaken_call(calendars, cx, &conflict).await;
+            }
             Ok(StoreReceipt::Class(written)) => class_stored(&written).into(),
             Ok(StoreReceipt::Refused { issues }) => refused("validation_failed", &issues),
             Ok(other) => refused("invalid_persist_result", &[format!("{other:?}")]),

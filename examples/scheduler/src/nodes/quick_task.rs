@@ -9,7 +9,7 @@ use crate::{
     agent::{AgentState, Update},
     deps::Deps,
     llm_config::show,
-    store::{MemoryNote, NoteKind, StoreWrite},
+    store::{MemoryNote, NoteKind, StoreReceipt, StoreWrite},
     understand::note,
 };
 
@@ -26,16 +26,28 @@ impl Node<AgentState> for QuickTask {
             Some(errand) => errand.clone(),
             None => StoreWrite::Note(note(&request_text(agent))),
         };
+        let mut receipt = StoreReceipt::Stored;
         if let Some(calendars) = &self.0.calendars {
-            commit(calendars, &cx, errand.clone()).await?;
+            receipt = commit(calendars, &cx, errand.clone()).await?;
         }
-        let reply = reply(&errand);
+        let reply = told(&errand, &receipt);
         show(&cx, &reply);
         let mut updates = vec![said(reply)];
         if let StoreWrite::Note(MemoryNote { text, .. }) = errand {
             updates.push(Update::Noted(text));
         }
         Ok(Outcome::done(updates))
+    }
+}
+
+/// Returns what became of an errand.
+pub(crate) fn told(errand: &StoreWrite, receipt: &StoreReceipt) -> String {
+    match receipt {
+        StoreReceipt::Conflict(conflict) => say!(
+            "Nothing was changed: {conflict}. Say it again.",
+            "没有改动任何内容：{conflict}。请再说一次。"
+        ),
+        _ => reply(errand),
     }
 }
 
@@ -65,6 +77,7 @@ pub(crate) fn reply(errand: &StoreWrite) -> String {
             let count = notes.len() + reminders.len();
             say!("All {count} are removed.", "已全部删除，共 {count} 条。")
         }
+        StoreWrite::Seen { wanted, .. } => reply(wanted),
         _ => say!("It is removed.", "已删除。"),
     }
 }

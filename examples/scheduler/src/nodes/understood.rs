@@ -7,7 +7,7 @@ use fugato::{
     words::{corrected, is_negated},
 };
 
-use super::{errand_reply, keep::commit, said};
+use super::{errand_told, keep::commit, said};
 use crate::{
     agent::{AgentState, DecisionView, Phase, RouteDecision, TerminalOutcome, Update},
     deps::Deps,
@@ -17,7 +17,7 @@ use crate::{
     route::RequestRoute,
     rules,
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
-    store::{MemoryNote, Reminder, StoreWrite},
+    store::{Calendar, MemoryNote, Reminder, StoreWrite},
     understand::{Facts, Understanding, place_pending, understand},
 };
 use fugato::state::State as _;
@@ -199,6 +199,11 @@ pub(super) async fn by_rules(
             StoreWrite::Forget { notes, reminders }
         }
     };
+    let errand = errand.over(&Calendar {
+        notes,
+        reminders,
+        ..Calendar::default()
+    });
     reading.push(Update::Errand(errand));
     reading.push(Update::Routed(RouteDecision {
         phase: Phase::QuickTask,
@@ -247,8 +252,8 @@ pub(super) async fn take_over(
         Phase::QuickTask => {
             let errand = reading.agent.run.errand.clone();
             if let (Some(errand), Some(calendars)) = (errand, &deps.calendars) {
-                commit(calendars, cx, errand.clone()).await?;
-                let reply = errand_reply(&errand);
+                let receipt = commit(calendars, cx, errand.clone()).await?;
+                let reply = errand_told(&errand, &receipt);
                 show(cx, &reply);
                 reading.push(said(reply));
             }

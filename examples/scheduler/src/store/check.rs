@@ -1,8 +1,14 @@
 //! The check that a calendar is still in the state that a writer expects.
 use std::fmt;
 
-use fugato::state::{Lang, say};
+use fugato::{
+    graph::digest,
+    state::{Lang, say},
+};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Calendar, ClassWrite, StoreWrite};
 
 use crate::schedule::{
     Change, Difference, Location, PlaceChange, PlacementStatus, ScheduleState, ScheduleTask, Slot,
@@ -109,18 +115,111 @@ pub enum StaleFact {
         /// The number of the day.
         day: u16,
     },
+    /// What the write replaces or removes is another than the writer has seen.
+    #[error("{0}")]
+    Part(CalendarPart),
+}
+
+/// What a write replaces or removes as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "part", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CalendarPart {
+    /// A class with its items and their terms.
+    Class {
+        /// Its name.
+        name: String,
+    },
+    /// The person's preferences.
+    Preferences,
+    /// Notes and reminders.
+    Notes,
+}
+
+impl fmt::Display for CalendarPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&match self {
+            Self::Class { name } => say!(
+                "“{name}” or its items are not what they were",
+                "“{name}”或其中的内容已有变动"
+            ),
+            Self::Preferences => say!("the preferences are not what they were", "偏好已有变动"),
+            Self::Notes => say!(
+                "the notes and reminders are not what they were",
+                "备忘和提醒已有变动"
+            ),
+        })
+    }
+}
+
+impl StoreWrite {
+    /// Returns this write over what it replaces or removes in a calendar as its writer has seen it,
+    /// so that nothing that others wrote since is lost with it. A class is seen with its items, and
+    /// an item that it loses with its place and its marks.
+    #[must_use]
+    pub fn over(self, seen: &Calendar) -> Self {
+        match self.acts_on(seen) {
+            Some((_, version)) => Self::Seen {
+                version,
+                wanted: Box::new(self),
+            },
+            None => self,
+        }
+    }
+
+    /// Returns what the write replaces or removes in a calendar, and the version of that there; none
+    /// if nothing gets lost with it, or if it says itself what it expects.
+    pub(crate) fn acts_on(&self, calendar: &Calendar) -> Option<(CalendarPart, String)> {
+        let (part, seen) = match self {
+            Self::Class(write) if write.class.id != 0 => class_seen(write, &calendar.schedule),
+            Self::Preferences { .. } => {
+                let seen = json!(calendar.schedule.preferences);
+                (CalendarPart::Preferences, seen)
+            }
+            Self::Correct { reminder, .. } => (
+                CalendarPart::Notes,
+                json!(calendar.reminders.get(*reminder)),
+            ),
+            Self::Forget { notes, reminders } => {
+                let notes = notes.iter().map(|at| calendar.notes.get(*at));
+                let reminders = reminders.iter().map(|at| calendar.reminders.get(*at));
+                let seen = json!([notes.collect::<Vec<_>>(), reminders.collect::<Vec<_>>()]);
+                (CalendarPart::Notes, seen)
+            }
+            _ => return None,
+        };
+        Some((part, digest(seen.to_string().as_bytes())))
+    }
+}
+
+fn class_seen(write: &ClassWrite, schedule: &ScheduleState) -> (CalendarPart, Value) {
+    let class = schedule.class(write.class.id);
+    let items = schedule.tasks.iter().filter(|task| {
+        task.source == Source::TaskItem && task.task_class_id == Some(write.class.id)
+    });
+    let items: Vec<Value> = items
+        .map(|item| {
+            let stays = write.items.iter().any(|it| it.task == Some(item.state_id));
+            let lost = (!stays).then(|| (locate(schedule, item), &item.marks));
+            json!([item.state_id, item.name, item.task_order, item.terms, lost])
+        })
+        .collect();
+    let name = class.map_or(&write.class.name, |class| &class.name);
+    let part = CalendarPart::Class { name: name.clone() };
+    (part, json!([class, items]))
 }
 
 impl StaleFact {
-    /// Returns the task that it is about.
-    pub const fn task(&self) -> u32 {
+    /// Returns the task that it is about, if it is about one.
+    pub const fn task(&self) -> Option<u32> {
         match self {
             Self::Gone { task, .. }
             | Self::Elsewhere { task, .. }
             | Self::Marked { task, .. }
             | Self::Taken { task, .. }
             | Self::NoHost { task, .. }
-            | Self::NoDay { task, .. } => *task,
+            | Self::NoDay { task, .. } => Some(*task),
+            Self::Part(_) => None,
         }
     }
 }
@@ -216,7 +315,7 @@ pub(crate) fn carried_over(
             Ok(after) => return marked(stored, after),
             // Each pass removes at least one change.
             Err(Conflict { changed }) => {
-                kept.retain(|change| !changed.iter().any(|it| it.task() == change.task));
+                kept.retain(|change| !changed.iter().any(|it| it.task() == Some(change.task)));
             }
         }
     }

@@ -9,7 +9,8 @@ use fugato::{
 use serde::Serialize;
 
 use super::{
-    Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, WriteResult,
+    Calendar, Conflict, ScheduleStore, ScheduleStoreError, StaleFact, StoreReceipt, StoreWrite,
+    WriteResult,
     check::{carried_out, carried_over},
     rows::{self, NumberedRow, Rows, Table},
 };
@@ -119,7 +120,7 @@ impl PendingStatement {
         let is_new = found.next().is_none_or(|rows| rows.is_empty());
         let stored = collected(found);
         let known = rows::calendar(&stored).map_err(damaged(&self.calendar))?;
-        let (after, receipt) = match after(&stored, &known.schedule, &self.write) {
+        let (after, receipt) = match after(&stored, &known, &self.write) {
             Ok(written) => written,
             Err(refused) => return Ok((vec![], refused)),
         };
@@ -153,9 +154,10 @@ impl PendingStatement {
 /// Returns the rows after a write, and the answer to it; or the answer that refuses it.
 fn after(
     stored: &Rows,
-    schedule: &ScheduleState,
+    known: &Calendar,
     write: &StoreWrite,
 ) -> Result<(Rows, StoreReceipt), StoreReceipt> {
+    let schedule = &known.schedule;
     let refused = |issues| StoreReceipt::Refused { issues };
     let imported = |over: &ScheduleState, new: &ScheduleState| {
         imported(over, new).map_err(|issue| refused(vec![issue]))
@@ -184,6 +186,15 @@ fn after(
             preferences: wishes.clone(),
             ..schedule.clone()
         },
+        StoreWrite::Seen { version, wanted } => {
+            return match wanted.acts_on(known) {
+                Some((part, now)) if now != *version => {
+                    let changed = vec![StaleFact::Part(part)];
+                    Err(StoreReceipt::Conflict(Conflict { changed }))
+                }
+                _ => after(stored, known, wanted),
+            };
+        }
         kept => {
             keep(&mut rows, stored, kept);
             return Ok((rows, receipt));

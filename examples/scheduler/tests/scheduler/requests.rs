@@ -154,17 +154,7 @@ async fn sch_129_who_agrees_second_learns_what_the_first_changed() {
     }
     let mut ends = vec![];
     for (thread, _) in texts {
-        let path = format!("/threads/{thread}");
-        let (_, shown) = served.ask("GET", &path, &json!({})).await;
-        let shown: Value = serde_json::from_str(&shown).unwrap();
-        let card = shown["interrupts"][0]["id"].as_str().unwrap();
-        let yes = json!({ "answers": { card: { "action": "approve" } } });
-        served.ask("POST", &format!("{path}/resume"), &yes).await;
-        let (_, shown) = served.ask("GET", &path, &json!({})).await;
-        let shown: Value = serde_json::from_str(&shown).unwrap();
-        let said = shown["timeline"].as_array().unwrap().iter().rev();
-        let mut said = said.filter(|item| item["kind"] == "assistant_text");
-        ends.push(said.next().unwrap()["text"].to_string());
+        ends.push(served.agrees(thread).await);
     }
     assert_contains(&ends[0], "stored in the calendar");
     let changed = "could not be made: the calendar changed meanwhile: “Gym” is on Fri";
@@ -173,6 +163,48 @@ async fn sch_129_who_agrees_second_learns_what_the_first_changed() {
     let there = calendar.read("home").await.unwrap().unwrap().schedule;
     let gym = there.tasks.iter().find(|task| task.name == "Gym").unwrap();
     assert_eq!(gym.slots[0].day, 5);
+}
+
+/// Two cards are about the same class, or about the preferences, and the person agrees to both.
+#[tokio::test]
+async fn sch_129_no_card_overwrites_what_was_agreed_to_since_it_was_shown() {
+    let cases = [
+        (
+            "add Tables to Revision",
+            "add Chairs to Revision",
+            "“Revision”",
+        ),
+        (
+            "Chapter 1 takes 60 minutes",
+            "Chapter 1 takes 40 minutes",
+            "“Revision”",
+        ),
+        ("drop Chapter 1", "I finished Chapter 1", "“Revision”"),
+        (
+            "I'd rather not study on Sunday mornings",
+            "I'd rather not study on Saturday mornings",
+            "preferences",
+        ),
+    ];
+    for (first, second, part) in cases {
+        let (served, calendar) = shared().await;
+        for (thread, text) in [("a", first), ("b", second)] {
+            served.says(thread, json!({}), text).await;
+        }
+        let before = calendar.read("home").await.unwrap().unwrap();
+        let agreed = served.agrees("b").await;
+        let between = calendar.read("home").await.unwrap().unwrap();
+        assert_ne!(between, before, "{second}: {agreed}");
+        let told = served.agrees("a").await;
+        let after = calendar.read("home").await.unwrap().unwrap();
+        assert_eq!(after, between, "{first}: {told}");
+        assert_contains(&told, ["the calendar changed meanwhile", part]);
+        // Asked anew, the card is about what there is now.
+        served.says("a", json!({}), first).await;
+        let told = served.agrees("a").await;
+        let last = calendar.read("home").await.unwrap().unwrap();
+        assert_ne!(last, after, "{first}: {told}");
+    }
 }
 
 #[tokio::test]
@@ -219,6 +251,21 @@ impl RequestFixture {
         let (status, told) = self.ask("POST", &path, &request).await;
         assert_eq!(status, StatusCode::OK, "{told}");
         told
+    }
+
+    /// Agrees to the card of a conversation, and returns what it says last.
+    async fn agrees(&self, thread: &str) -> String {
+        let path = format!("/threads/{thread}");
+        let (_, shown) = self.ask("GET", &path, &json!({})).await;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let card = shown["interrupts"][0]["id"].as_str().unwrap();
+        let yes = json!({ "answers": { card: { "action": "approve" } } });
+        self.ask("POST", &format!("{path}/resume"), &yes).await;
+        let (_, shown) = self.ask("GET", &path, &json!({})).await;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let said = shown["timeline"].as_array().unwrap().iter().rev();
+        let mut said = said.filter(|item| item["kind"] == "assistant_text");
+        said.next().unwrap()["text"].to_string()
     }
 
     async fn title(&self, thread: &str) -> Option<String> {
