@@ -3,7 +3,7 @@
 use fugato::{
     BoxError, Context,
     agent::sequence::{ActionEnd, ActionRequest, ActionsUpdate},
-    form::{Fields, day, strings, text},
+    form::{Fields, day, strings},
     state::{Lang, Millis, State as _, say},
     words::normalize_whitespace,
 };
@@ -16,7 +16,7 @@ use crate::{
     deps::Deps,
     files::{self, Attachment},
     form::FormKind,
-    ledger::unknown,
+    ledger::{named, unknown},
     read::Goal,
     reply,
     state::{Request, RequestKind, Runtime, Steward, Update},
@@ -110,7 +110,7 @@ async fn targeted(
     words: (&str, Date),
 ) -> Result<Option<Update>, BoxError> {
     let named = match state.kind() {
-        Some(RequestKind::Execute { arguments, .. }) => text(arguments, "document"),
+        Some(RequestKind::Execute { arguments, .. }) => named(arguments).unwrap_or_default(),
         _ => "",
     };
     let desk = &deps.desk;

@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub use decide::{HOME_CURRENCY, conflicts, currency, unknown};
-pub(crate) use decide::{differs, refusal};
+pub(crate) use decide::{differs, named, refusal};
 use sql::SqlLedger;
 
 /// The store of applications and claims.
@@ -107,10 +107,13 @@ pub struct LedgerWrite {
     /// The uploaded files among its attachments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Attachment>,
-    /// The fields of the draft that it changes or hands in, as they were shown: if the draft says
+    /// The fields of the document that it is about, as they were shown: if the document says
     /// something else by now, it stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<Fields>,
+    /// The status of that document, as it was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<DocumentStatus>,
 }
 
 /// A kind of write.

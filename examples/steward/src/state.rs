@@ -18,7 +18,11 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{files::Attachment, form::FormKind, ledger::Document};
+use crate::{
+    files::Attachment,
+    form::FormKind,
+    ledger::{Document, named},
+};
 
 pub use change::{GraphOutput, Update};
 pub use plan::{ActionStep, PlanTask, TaskPlan, WorkStatus};
@@ -209,9 +213,9 @@ impl Steward {
         self.actions.steps.get(self.actions.done.len())
     }
 
-    /// Returns the document that the arguments of an action withdraw, restore or change.
+    /// Returns the document that an action with these arguments changes, as it is known here.
     pub(crate) fn about(&self, arguments: &Value) -> Option<&Document> {
-        let id = arguments.get("document")?.as_str()?;
+        let id = named(arguments.as_object()?)?;
         let of_tasks = self.steward_state.tasks.iter().rev();
         let mut known = self
             .targets

@@ -14,7 +14,7 @@ use crate::{
     bounds::out_of_bounds,
     deps::Deps,
     form::FormKind,
-    ledger::{Documents, LedgerWrite, conflicts, refusal, unknown},
+    ledger::{Documents, LedgerWrite, conflicts, named, refusal, unknown},
     read::{Goal, UNSURE},
     reply,
     state::{Flow, Steward, Update},
@@ -38,14 +38,16 @@ pub(crate) async fn flow(deps: &Deps, state: &Steward) -> Result<Vec<Update>, Bo
         .collect())
 }
 
-/// Returns the document that the current task withdraws or restores, if nobody has looked it up: a
-/// model has named it.
+/// Returns the document that the current task is about as it is now, if something else is known of
+/// it. What a draft will say was filled in from what was known.
 fn targeted(state: &Steward, documents: &Documents) -> Option<Update> {
-    let fields = json!(state.steward_state.current()?.fields);
-    let id = fields.get("document")?.as_str()?;
+    let task = state.steward_state.current()?;
+    let id = named(&task.fields)?;
     let found = documents.all().find(|it| it.id == id)?;
-    let is_known = state.about(&fields).is_some();
-    (!is_known).then(|| Update::Targeted(vec![found.clone()]))
+    let known = state.about(&json!(task.fields));
+    let fills = matches!(task.form, FormKind::Application | FormKind::Reimbursement);
+    let stays = known.is_some_and(|known| fills || known == found);
+    (!stays).then(|| Update::Targeted(vec![found.clone()]))
 }
 
 /// Returns the reason for which a change of a document would not be written: there is no card for it.
@@ -70,6 +72,7 @@ pub(crate) fn refused(
         fields: fields.clone(),
         files: vec![],
         known: None,
+        status: None,
     };
     refusal(documents, &write, lang)
 }

@@ -72,12 +72,14 @@ impl Tool<Steward, Update> for ActionTool {
                 let employee = state.employee.clone();
                 let shown = state.about(&json!(fields));
                 let known = shown.map(|document| document.fields.clone());
+                let status = shown.map(|document| document.status);
                 let write = LedgerWrite {
                     deed,
                     employee,
                     fields,
                     files,
                     known,
+                    status,
                 };
                 self.write(&cx, &write).await
             }

@@ -181,13 +181,20 @@ pub(super) fn decide(
                     format!("{claim}已经关联到{application}"),
                 ));
             }
+            as_shown(documents, write, lang)?;
             Ok(Change::Link {
                 id: claim.to_owned(),
                 application: application.to_owned(),
             })
         }
-        WriteKind::Withdraw => withdrawn(documents, text(fields, "document"), lang),
-        WriteKind::Restore => restored(documents, text(fields, "document"), lang),
+        WriteKind::Withdraw => {
+            let change = withdrawn(documents, text(fields, "document"), lang)?;
+            as_shown(documents, write, lang).map(|()| change)
+        }
+        WriteKind::Restore => {
+            let change = restored(documents, text(fields, "document"), lang)?;
+            as_shown(documents, write, lang).map(|()| change)
+        }
         WriteKind::Attach => {
             let there = valid(&documents.reimbursements, claim, lang)?;
             let there: Vec<_> = strings(there.fields.get("attachments")).collect();
@@ -199,6 +206,7 @@ pub(super) fn decide(
                     format!("{claim}已经有这些附件"),
                 ));
             }
+            as_shown(documents, write, lang)?;
             let id = claim.to_owned();
             Ok(Change::Attach { id, names })
         }
@@ -282,10 +290,7 @@ fn revised<'a>(
     let shown = write.known.as_ref();
     match document.status {
         DocumentStatus::Draft if shown.is_some_and(|it| differs(it, &document.fields)) => {
-            Err(lang.pick(
-                format!("{id} was changed in the meantime, and stays as it is now: look at it, and ask again"),
-                format!("{id}刚刚被改过，保持现在的内容：请看一下再说一次"),
-            ))
+            Err(was_changed(id, lang))
         }
         DocumentStatus::Draft => Ok(Some(document)),
         _ => Err(lang.pick(
@@ -293,6 +298,38 @@ fn revised<'a>(
             format!("{id}已经提交：请先撤回再恢复，它就又是草稿"),
         )),
     }
+}
+
+/// Refuses a write that is about a document of which something else was shown than it is now.
+fn as_shown(documents: &Documents, write: &LedgerWrite, lang: Lang) -> Result<(), String> {
+    let Some(id) = named(&write.fields) else {
+        return Ok(());
+    };
+    let mut now = like(documents, id).iter().filter(|it| it.id == id);
+    let is_another = |now: &Document| {
+        let says = write.known.as_ref();
+        says.is_some_and(|it| differs(it, &now.fields))
+            || write.status.is_some_and(|status| status != now.status)
+    };
+    if now.any(is_another) {
+        return Err(was_changed(id, lang));
+    }
+    Ok(())
+}
+
+fn was_changed(id: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "{id} was changed in the meantime, and stays as it is now: look at it, and ask again"
+        ),
+        format!("{id}刚刚被改过，保持现在的内容：请看一下再说一次"),
+    )
+}
+
+/// Returns the number of the document that an action with these fields changes, if it names one.
+pub(crate) fn named(fields: &Fields) -> Option<&str> {
+    let named = ["document", "reimbursement"].map(|field| text(fields, field));
+    named.into_iter().find(|id| !id.is_empty())
 }
 
 /// Returns the change after which a draft says what a form does.

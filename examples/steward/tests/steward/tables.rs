@@ -16,6 +16,7 @@ fn write(deed: WriteKind, employee: &str, fields: &Value) -> LedgerWrite {
         fields: common::fields(fields),
         files: vec![],
         known: None,
+        status: None,
     }
 }
 

@@ -1,4 +1,5 @@
 //! Tests of documents that are withdrawn and restored, by words and as actions of a page.
+use fugato::form::Fields;
 use fugato_testkit::{Scripted, assert_contains};
 use serde_json::{Value, json};
 use steward::{
@@ -7,7 +8,7 @@ use steward::{
     state::Runtime,
 };
 
-use crate::common::{CLAIM, StewardFixture, TRIP, assert_written, fields, trip};
+use crate::common::{CLAIM, StewardFixture, TRIP, assert_written, claim, fields, trip};
 
 /// Returns the action of the open card and its summary.
 fn card(answer: &Value) -> (&str, &str) {
@@ -191,6 +192,7 @@ async fn a_draft_that_was_changed_under_its_card_is_not_written_over() {
                 fields: fields(&trip()),
                 files: vec![],
                 known: None,
+                status: None,
             };
             let ledger = &stage.books.tables;
             ledger.write("k1", &write).await.unwrap();
@@ -210,6 +212,75 @@ async fn a_draft_that_was_changed_under_its_card_is_not_written_over() {
             let says = &documents.applications[0].fields;
             let says = [&says["destination"], &says["estimated_amount"]];
             assert_eq!(says, [&json!("北京"), &json!(700)]);
+        }
+    }
+}
+
+/// A document that somebody changed while a card about it waited is not the one that the card shows.
+#[tokio::test]
+async fn a_card_acts_on_no_document_that_was_changed_since_it_was_shown() {
+    let draft = |destination: &str| {
+        let mut fields = fields(&trip());
+        fields.insert("destination".into(), destination.into());
+        fields
+    };
+    let with = |mut fields: Fields, key: &str, value: &str| {
+        fields.insert(key.into(), value.into());
+        fields
+    };
+    let link = |to: &str| fields(&json!({ "reimbursement": "R-1", "application": to }));
+    let withdrawn = || fields(&json!({ "document": "A-1" }));
+    let cases = [
+        (
+            "withdraw A-1",
+            WriteKind::Draft,
+            with(draft("北京"), "document", "A-1"),
+        ),
+        (
+            "withdraw A-1",
+            WriteKind::Submit,
+            with(draft("上海"), "document", "A-1"),
+        ),
+        ("link R-1 to A-1", WriteKind::Link, link("A-2")),
+        ("submit A-1", WriteKind::Withdraw, withdrawn()),
+    ];
+    for runtime in [Runtime::Graph, Runtime::Legacy] {
+        for (words, deed, theirs) in &cases {
+            let stage = StewardFixture::with(None::<Scripted>, runtime).await;
+            let ledger = &stage.books.tables;
+            let write = |deed, fields: &Fields| LedgerWrite {
+                deed,
+                employee: "ann".into(),
+                fields: fields.clone(),
+                files: vec![],
+                known: None,
+                status: None,
+            };
+            for (key, deed, fields) in [
+                ("k1", WriteKind::Draft, draft("上海")),
+                ("k2", WriteKind::Draft, draft("广州")),
+                ("k3", WriteKind::Claim, fields(&claim())),
+            ] {
+                ledger.write(key, &write(deed, &fields)).await.unwrap();
+            }
+            let asks = stage.chat(words).await;
+            assert_ne!(asks["pending_interrupt"], Value::Null, "{words}: {asks}");
+            ledger.write("k4", &write(*deed, theirs)).await.unwrap();
+            let changed = stage.documents().await;
+            let refused = stage.agree().await;
+            assert_eq!(stage.documents().await, changed, "{words}: {refused}");
+            let told = if *deed == WriteKind::Withdraw {
+                "withdrawn"
+            } else {
+                "was changed"
+            };
+            assert_contains(&refused["reply"], told);
+            // A new card is about what there is now.
+            let asks = stage.chat(words).await;
+            if *deed != WriteKind::Withdraw {
+                stage.agree().await;
+                assert_ne!(stage.documents().await, changed, "{words}: {asks}");
+            }
         }
     }
 }
