@@ -64,6 +64,19 @@ pub(super) struct TermsWishes {
     pub(super) remarks: Vec<String>,
     /// The clauses that no wish accounts for.
     pub(super) left: Vec<String>,
+    /// True if one of these names a certain day: a time of the day beside it is one of that day.
+    pub(super) dated: bool,
+}
+
+impl TermsWish {
+    /// Returns true for a time that is liked or not on every day.
+    fn is_of_every_day(&self) -> bool {
+        let Self::Preferences(args) = self else {
+            return false;
+        };
+        let mut times = args.times.iter();
+        times.any(|time| time.days_of_week.is_empty() && time.time.is_some())
+    }
 }
 
 /// The answer to a report of the time that something took.
@@ -95,6 +108,9 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     }
     let said = wishes(&tokens, facts)?;
     if said.wishes.iter().all(|wish| *wish == TermsWish::Aside) {
+        return None;
+    }
+    if said.dated && said.wishes.iter().any(TermsWish::is_of_every_day) {
         return None;
     }
     let is_whole = said.left.is_empty();
@@ -178,6 +194,7 @@ fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
                     return None;
                 }
                 said.left.push(text);
+                said.dated |= sentence.names_certain_day();
             }
             at += 1;
             continue;
@@ -302,6 +319,9 @@ impl Sentence<'_> {
                 format!("I cannot set how long a break is: {rest} minutes are left out, a break is a free section."),
                 format!("休息的长短记不下：没有采纳 {rest} 分钟，休息就是空出一节。"),
             ));
+        }
+        if self.preference().is_some() && self.may_mean_one_weekend() {
+            return Some("“周末”我理解为每个周末；如果只是这个周末，请说“这个周末”。".into());
         }
         if let Some((hours, sections, minutes)) = self.hours_a_day() {
             return Some(lang.pick(

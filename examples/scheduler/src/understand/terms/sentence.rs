@@ -285,6 +285,19 @@ impl<'f> Sentence<'f> {
         (habit || days.is_empty()).then_some(days)
     }
 
+    /// Returns true if a certain day is named.
+    pub(super) fn names_certain_day(&self) -> bool {
+        !self.days.is_empty() && self.habitual(false).is_none()
+    }
+
+    /// Returns true if nothing but 周末 tells that each weekend is meant.
+    pub(super) fn may_mean_one_weekend(&self) -> bool {
+        use TermWord::{Each, Never};
+        let is_plain = |(_, again, text): &(DayReference, bool, String)| !again && text == "周末";
+        let says_habit = self.again || self.has(Never) || self.has(Each);
+        !says_habit && !self.days.is_empty() && self.days.iter().all(is_plain)
+    }
+
     pub(super) fn part(&self) -> Option<Part> {
         self.words.iter().find_map(|word| match word {
             TermWord::Morning => Some(Part::Morning),

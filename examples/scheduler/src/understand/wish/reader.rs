@@ -130,7 +130,7 @@ impl Reader<'_, '_> {
             }
             Kind::Relation(relation) => self.relation(*relation, token, rest),
             Kind::Noun(noun) => self.noun(*noun, token),
-            Kind::Name(name) => self.name(name.clone(), token, before),
+            Kind::Name(name) => self.name(name.clone(), token, (before, rest)),
             Kind::Quoted(text) => self.clause.quoted.push(text.clone()),
             Kind::Unknown => self.unknown(token),
             _ => {}
@@ -346,7 +346,7 @@ impl Reader<'_, '_> {
         if noun == Noun::Study
             && let Some(found) = self.study(token)
         {
-            self.name(found, token, &[]);
+            self.name(found, token, (&[], &[]));
             return;
         }
         if noun == Noun::Courses && std::mem::take(&mut self.except) {
@@ -371,8 +371,9 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn name(&mut self, name: Ref, token: &Token, before: &[Token]) {
-        if !name.exact && introduces(&said(before)) {
+    fn name(&mut self, name: Ref, token: &Token, (before, rest): (&[Token], &[Token])) {
+        let led = said(before);
+        if !name.exact && (introduces(&led) || tells_when(&led, rest)) {
             self.clause.introduced = Some((token.raw.clone(), name.clone()));
         }
         let role = self.role.take();
@@ -546,6 +547,27 @@ fn introduces(before: &str) -> bool {
             .iter()
             .any(|it| said.trim_end().ends_with(it))
     })
+}
+
+/// Returns true if a part of a name is the subject of a sentence that tells when something of the
+/// person's is: "my exam is on Thursday" wants nothing moved.
+fn tells_when(before: &str, rest: &[Token]) -> bool {
+    const MINE: [&str; 4] = ["my", "our", "我的", "我们的"];
+    const IS: [&str; 4] = ["is", "'s", "在", "是"];
+    let is_subject = MINE.contains(&before.trim());
+    let mut rest = rest.iter();
+    let is_told = rest.next().is_some_and(|next| IS.contains(&&*next.text));
+    let mut rest = rest.skip_while(|next| matches!(next.kind, Kind::Relation(Relation::On)));
+    let is_day = rest
+        .next()
+        .is_some_and(|next| matches!(next.kind, Kind::Days(..)));
+    let ends = rest.all(|next| {
+        matches!(
+            next.kind,
+            Kind::Stop(false) | Kind::Filler | Kind::Pause | Kind::Clock(..) | Kind::Part(..)
+        )
+    });
+    is_subject && is_told && is_day && ends
 }
 
 fn is_until(token: &Token) -> bool {
