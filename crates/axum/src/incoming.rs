@@ -104,6 +104,21 @@ pub(crate) fn others(request: &Value, known: &[&str]) -> Map<String, Value> {
         .collect()
 }
 
+/// Refuses a request of this server's own protocols with fields that it does not have: an agent gets
+/// those in `extra`, and would miss them.
+pub(crate) fn only(request: &Value, known: &[&str]) -> ApiResult<()> {
+    let unknown = others(request, known);
+    let Some(name) = unknown.keys().next() else {
+        return Ok(());
+    };
+    let known = known.join(", ");
+    Err(ApiError::bad(say!(
+        "there is no field {name:?}; allowed are {known}, and \"extra\" holds what the agent is told \
+         beside the words",
+        "没有字段 {name:?}；允许的有 {known}，\"extra\" 里是随文字一起告诉助手的内容"
+    )))
+}
+
 /// Returns a field that must be an object; empty if it is missing.
 pub(crate) fn object(request: &Value, name: &str) -> ApiResult<Map<String, Value>> {
     match request.get(name) {

@@ -5,6 +5,7 @@ mod ag_ui;
 mod agent;
 mod ai_sdk;
 mod app_state;
+mod beside;
 mod body;
 mod caller;
 mod chat;

@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
 };
 use fugato_state::{Seq, say};
-use fugato_stream::{NamedSseEncoder, Resume, Vocabulary};
+use fugato_stream::{NamedSseEncoder, Vocabulary};
 use serde::Deserialize;
 
 use crate::{
@@ -16,12 +16,12 @@ use crate::{
     body::{JsonBody, PathInput, QueryInput},
     error::{ApiError, ApiResult},
     incoming,
-    native::seen,
+    native::{by_id, seen},
     openai::go_on,
     relay,
 };
 
-/// `POST /sse/{vocabulary}` with `{thread?, text, extra?}` or `{thread, answers}`.
+/// `POST /sse/{vocabulary}` with `{thread?, text, extra?}` or `{thread, answers, digests?}`.
 pub(crate) async fn run(
     State(app_state): State<Arc<AppState>>,
     PathInput(vocabulary): PathInput,
@@ -30,9 +30,13 @@ pub(crate) async fn run(
     JsonBody(request): JsonBody,
 ) -> ApiResult {
     let encoder = encoder(&vocabulary)?;
+    let known = [
+        "thread", "text", "card", "extra", "model", "retry_of", "answers", "digests", "after",
+    ];
+    incoming::only(&request, &known)?;
     let key = incoming::request_key(&headers)?;
     let to = Address::of(&caller, incoming::text(&request, "thread")?, key.as_deref())?;
-    let resume = Resume::by_id(&request)?;
+    let resume = by_id(&request)?;
     let said = UserMessage {
         extra: incoming::object(&request, "extra")?,
         ..UserMessage::new(

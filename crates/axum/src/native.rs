@@ -38,6 +38,7 @@ pub(crate) async fn start(
     JsonBody(request): JsonBody,
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
+    incoming::only(&request, &["text", "card", "extra", "model", "retry_of"])?;
     let text = incoming::text(&request, "text")?;
     let text = text.ok_or_else(|| {
         ApiError::bad(say!(
@@ -66,16 +67,22 @@ pub(crate) async fn resume(
     JsonBody(request): JsonBody,
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
-    let mut answers = Resume::by_id(&request)?.answers;
-    let digests = Value::Object(incoming::object(&request, "digests")?);
-    for answered in &mut answers {
+    let answers = by_id(&request)?.answers;
+    let key = incoming::request_key(&headers)?;
+    run(&app_state, &to, &headers, wish(key, "threads", answers)?).await
+}
+
+/// Reads answers by the ids of their questions, with the digests of the cards that were seen.
+pub(crate) fn by_id(request: &Value) -> ApiResult<Resume> {
+    let mut resume = Resume::by_id(request)?;
+    let digests = Value::Object(incoming::object(request, "digests")?);
+    for answered in &mut resume.answers {
         if let Some(id) = &answered.id {
             let digest = incoming::text(&digests, id.as_str())?;
             answered.digest = digest.map(str::to_owned);
         }
     }
-    let key = incoming::request_key(&headers)?;
-    run(&app_state, &to, &headers, wish(key, "threads", answers)?).await
+    Ok(resume)
 }
 
 /// Returns the request; no answers at all are refused.

@@ -7,7 +7,7 @@ use fugato_stream::{QuestionAnswer, ReplyForm, takes_words};
 use serde_json::{Value, json};
 
 use crate::{
-    BadInput, Caller, MessageIntent, ServedAgent, UserMessage,
+    BadInput, Caller, MessageIntent, ServedAgent, UserMessage, beside,
     consent::{self, Consent},
     error::chain,
 };
@@ -203,8 +203,9 @@ async fn worded<A: ServedAgent>(
     if !is_meant || !is_card || said.text.trim().is_empty() {
         return Ok(None);
     }
-    let words = ReplyForm::Value(json!({ "action": "say", "text": said.text }));
-    let mut answered = QuestionAnswer::to(asked.id.clone(), words);
+    let words = beside::reply(asked, ("say", Some(&said.text)), &said.extra)?;
+    let plain = || ReplyForm::Value(json!({ "action": "say", "text": said.text }));
+    let mut answered = QuestionAnswer::to(asked.id.clone(), words.unwrap_or_else(plain));
     answered.digest.clone_from(&asked.question.digest);
     let given = GivenAnswers {
         named: None,
@@ -268,13 +269,15 @@ async fn decided<A: ServedAgent>(
             return Ok(None);
         }
         Consent::Given(asked, agrees) => {
-            let reply = if agrees {
-                ReplyForm::Approve
+            let (action, reply) = if agrees {
+                ("approve", ReplyForm::Approve)
             } else {
-                ReplyForm::Reject
+                ("reject", ReplyForm::Reject)
             };
-            let mut answered = QuestionAnswer::to(asked.id.clone(), reply);
-            answered.reason = consent::reason(said);
+            let reason = consent::reason(said);
+            let with_fields = beside::reply(&asked, (action, reason.as_deref()), &said.extra)?;
+            let mut answered = QuestionAnswer::to(asked.id.clone(), with_fields.unwrap_or(reply));
+            answered.reason = reason;
             let given = GivenAnswers {
                 named: Some(named(key, said, asked.id.as_str(), agrees)),
                 by: Attribution::new(said.caller.name(), said.door),
@@ -311,6 +314,12 @@ async fn heard_as_answer<A: ServedAgent>(
     let approvals: Vec<InterruptId> = approvals.map(|asked| asked.id.clone()).collect();
     if answers.concern(&approvals) {
         return unchanged(runner, thread, open).await;
+    }
+    // The agent has read the fields that a question takes; others would be lost.
+    for asked in &open {
+        if answers.concern(std::slice::from_ref(&asked.id)) {
+            beside::check(asked, &said.extra)?;
+        }
     }
     let answers = answers.by(Attribution::new(said.caller.name(), said.door));
     Ok(SendOutcome::Run(runner.resume(thread, answers)))
@@ -355,9 +364,18 @@ pub(crate) type RequestKey = (String, Value);
 /// Returns the client's own key for words that decide a card; else a key that is made of the card
 /// and the decision.
 fn named(key: Option<&String>, said: &UserMessage, card: &str, agrees: bool) -> RequestKey {
+    let mut sent = match key {
+        Some(_) => json!([said.text, said.card]),
+        None => json!([card, agrees]),
+    };
+    if beside::brings_something(&said.extra)
+        && let Some(sent) = sent.as_array_mut()
+    {
+        sent.push(json!(said.extra));
+    }
     match key {
-        Some(key) => (key.clone(), json!([said.text, said.card])),
-        None => shown(json!([card, agrees])),
+        Some(key) => (key.clone(), sent),
+        None => shown(sent),
     }
 }
 

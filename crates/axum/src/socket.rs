@@ -211,6 +211,7 @@ impl SocketSession {
     }
 
     async fn say(&mut self, data: &Value) -> ApiResult<()> {
+        incoming::only(data, &["content", "card", "extra", "model", "retry_of"])?;
         let text = incoming::text(data, "content")?;
         let text = text.ok_or_else(|| {
             ApiError::bad(say!(

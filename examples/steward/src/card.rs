@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato::{
     form::strings,
-    state::State as _,
+    state::{State as _, say},
     words::{Phrases, ShortAnswer},
 };
 use schemars::JsonSchema;
@@ -91,18 +91,54 @@ impl CardReply {
             && ShortAnswer::of(words) != Some(ShortAnswer::Cancel)
     }
 
-    /// Returns true if files or values of fields came with the answer that the card does not show.
+    /// Returns true if files or values of fields came with the answer that the card does not show, and
+    /// that words can change.
     pub(crate) fn brings_more(&self, desk: &Arc<RuleData>, state: &Steward) -> bool {
-        let Some(beside) = self.beside.as_ref().filter(|_| state.is_chat()) else {
-            return false;
+        state.is_chat() && self.brought(desk, state).is_some()
+    }
+
+    /// Returns the name of what came with the answer and is not on the card; none if nothing did.
+    fn brought(&self, desk: &Arc<RuleData>, state: &Steward) -> Option<&'static str> {
+        let beside = self.beside.as_ref()?;
+        let shown = state.next_step().map(|call| &call.arguments);
+        let shown = |name: &str| shown.and_then(|shown| shown.get(name));
+        let files: Vec<_> = strings(shown("attachments")).collect();
+        let is_new = |name: &String| !files.contains(&name.as_str());
+        let context = &beside.context;
+        let gives_more = if state.is_chat() {
+            NextStepJudge(desk.clone()).is_given_more(state, context)
+        } else {
+            let is_shown = |(name, value): (&String, &Value)| shown(name) == Some(value);
+            !context.iter().all(is_shown)
         };
-        let shown = state
-            .next_step()
-            .and_then(|call| call.arguments.get("attachments"));
-        let shown: Vec<_> = strings(shown).collect();
-        let is_new = |name: &String| !shown.contains(&name.as_str());
-        beside.attachments.iter().any(is_new)
-            || NextStepJudge(desk.clone()).is_given_more(state, &beside.context)
+        match () {
+            () if gives_more => Some("context"),
+            () if beside.attachments.iter().any(is_new) => Some("attachments"),
+            () => None,
+        }
+    }
+
+    /// Returns what to tell if something came with the answer and nothing would come of it; none if
+    /// all of it is heard.
+    pub(crate) fn unheard(&self, desk: &Arc<RuleData>, state: &Steward) -> Option<String> {
+        let brought = self.brought(desk, state)?;
+        let heard = answered(desk, state, self);
+        if heard.iter().any(|it| matches!(it, Update::Beside(_))) {
+            return None;
+        }
+        Some(if state.is_chat() {
+            say!(
+                "{brought:?} came with a no, which takes nothing along: say no alone, or what shall \
+                 change; the card waits",
+                "{brought:?} 随“不要”一起发来，而拒绝不带其他内容：请单独说“不要”，或者说要改成什么；卡片还在等待"
+            )
+        } else {
+            say!(
+                "{brought:?} came with an answer to what a button asked for, which it cannot change: \
+                 say yes or no alone; the card waits",
+                "{brought:?} 随回答一起发来，而按钮请求的操作不能这样更改：请只回答同意或拒绝；卡片还在等待"
+            )
+        })
     }
 }
 

@@ -47,17 +47,25 @@ impl ServedSteward {
     }
 
     /// Refuses words that decide nothing under the card of an action that a page requested: they cannot
-    /// change it, and do not decline it.
+    /// change it, and do not decline it. Refuses what comes beside an answer that cannot take it, too.
     async fn takes_words(&self, thread: &ThreadId, given: &Value) -> Result<(), BadInput> {
         let said = match given {
             Value::String(words) => Some(CardReply::say(words)),
             given => CardReply::deserialize(given).ok(),
         };
-        let Some(said) = said.filter(CardReply::decides_nothing) else {
+        let Some(said) = said else {
             return Ok(());
         };
-        let state = self.service.runner().state(thread).await.ok().flatten();
-        if state.is_none_or(|state| state.is_chat()) {
+        if let Some(beside) = said.beside.clone() {
+            beside.checked().map_err(BadInput::new)?;
+        }
+        let Some(state) = self.service.runner().state(thread).await.ok().flatten() else {
+            return Ok(());
+        };
+        if let Some(why) = said.unheard(&self.service.deps().desk, &state) {
+            return Err(BadInput::new(why));
+        }
+        if state.is_chat() || !said.decides_nothing() {
             return Ok(());
         }
         let words = said.text.unwrap_or_default();

@@ -353,6 +353,13 @@ impl StewardThread<'_> {
             Consent::None if !takes_words => return Err(ClerkError::Waiting { pending }),
             _ => return Ok(self.told(&state, Some(asked))),
         };
+        let with_all = CardReply {
+            beside: Some(request.beside.clone()),
+            ..reply.clone()
+        };
+        if let Some(why) = with_all.unheard(desk, &state) {
+            return Err(ClerkError::Unusable(why));
+        }
         let named = sent(request);
         let key = request
             .key()

@@ -2,6 +2,8 @@
 #[cfg(test)]
 mod amid;
 #[cfg(test)]
+mod beside;
+#[cfg(test)]
 mod colleague;
 #[cfg(test)]
 mod consent;

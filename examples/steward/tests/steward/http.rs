@@ -54,6 +54,12 @@ impl Wire {
         (StatusCode::from_u16(status).unwrap(), body)
     }
 
+    /// Waits for the end of a run that was begun without reading it.
+    async fn settled(&self) {
+        let events = "/threads/c1/events?follow=false";
+        self.send("GET", events, &json!({})).await;
+    }
+
     pub(crate) async fn post(&self, path: &str, body: Value) -> (StatusCode, Value) {
         let mut body = body;
         body["conversation_id"] = json!("c1");
@@ -113,6 +119,89 @@ async fn stw_28_five_endpoints_answer_in_their_forms() -> TestResult {
     let (_, documents) = wire.send("GET", "/steward/documents", &json!({})).await;
     let documents: Value = serde_json::from_str(&documents)?;
     assert_eq!(documents["applications"][0]["fields"], trip());
+    Ok(())
+}
+
+/// Words under a card with fields beside them, by the door of all agents and by the program's own.
+#[tokio::test]
+async fn stw_13_what_comes_beside_words_under_a_card_is_never_lost() -> TestResult {
+    let amount = json!({ "context": { "estimated_amount": 300 } });
+    for runs in [true, false] {
+        let (wire, stage) = Wire::new().await;
+        let says = async |text: &str, card: Option<&str>, beside: &Value| {
+            if runs {
+                let body = json!({ "text": text, "card": card, "extra": beside });
+                let (status, told) = wire.send("POST", "/threads/c1/runs", &body).await;
+                return (status, Value::String(told));
+            }
+            let mut body = beside.clone();
+            (body["message"], body["card"]) = (json!(text), json!(card));
+            wire.post("plans", body).await
+        };
+        let body = json!({ "text": TRIP, "extra": { "base_date": TODAY } });
+        let (status, begun) = wire.send("POST", "/threads/c1/runs", &body).await;
+        assert!(status.is_success(), "{begun}");
+        wire.settled().await;
+        // A no takes nothing along, and the card waits.
+        let card = stage.shown().await;
+        let refused = says("no", card.as_deref(), &amount).await;
+        assert_eq!(refused.0, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.1);
+        assert!(refused.1.to_string().contains("context"), "{}", refused.1);
+        assert_eq!(stage.shown().await, card);
+        // A yes to something else than was seen is shown first, and so is a correction.
+        for (text, amount) in [("yes", 300), ("another amount", 400)] {
+            let beside = json!({ "context": { "estimated_amount": amount } });
+            let told = says(text, stage.shown().await.as_deref(), &beside).await;
+            assert!(told.0.is_success(), "{}", told.1);
+            wire.settled().await;
+            let plan = stage.state().await.steward_state;
+            let fields = &plan.current().ok_or("a task")?.fields;
+            assert_eq!(fields["estimated_amount"], amount, "{text}: {}", told.1);
+            assert_eq!(stage.tried(), 0);
+        }
+        let seen = json!({ "context": { "estimated_amount": 400 } });
+        let told = says("yes", stage.shown().await.as_deref(), &seen).await;
+        assert!(told.0.is_success(), "{}", told.1);
+    }
+    Ok(())
+}
+
+/// What a button asked for is not changed by what comes beside a yes.
+#[tokio::test]
+async fn stw_13_nothing_comes_beside_a_yes_to_what_a_button_asked_for() -> TestResult {
+    let (wire, stage) = Wire::new().await;
+    let precheck = json!({ "client_trace_id": "p1", "action": "run_duplicate_precheck", "arguments": of("application", &trip()) });
+    wire.post("actions/execute", precheck).await;
+    let submit =
+        json!({ "client_trace_id": "p1", "action": "submit_application", "arguments": trip() });
+    let (_, waits) = wire.post("actions/execute", submit).await;
+    assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
+    let card = stage.shown().await.ok_or("a card")?;
+    let beside = json!({ "context": { "estimated_amount": 1 } });
+    let with = |field: &str, reply: Value| json!({ field: reply });
+    let approve = json!({ "action": "approve", "beside": beside });
+    let mut own = beside.clone();
+    (own["message"], own["card"], own["conversation_id"]) =
+        ("yes".into(), json!(card), "c1".into());
+    for (path, body) in [
+        (
+            "/threads/c1/runs",
+            json!({ "text": "yes", "card": card, "extra": beside }),
+        ),
+        ("/threads/c1/resume", with("answers", with(&card, approve))),
+        ("/steward/plans", own),
+    ] {
+        let (status, told) = wire.send("POST", path, &body).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{path}: {told}");
+        assert!(told.contains("context"), "{path}: {told}");
+        assert_eq!(
+            (stage.shown().await.as_ref(), stage.tried()),
+            (Some(&card), 0)
+        );
+    }
+    let body = json!({ "text": "yes", "card": card, "extra": { "context": { "reason": trip()["reason"] } } });
+    let (status, told) = wire.send("POST", "/threads/c1/runs", &body).await;
+    assert!(status.is_success(), "{told}");
     Ok(())
 }
 
@@ -213,7 +302,7 @@ async fn stw_6_every_front_door_falls_back_to_the_legacy_path() -> TestResult {
         ("/threads/c1/runs", json!({ "text": TRIP, "extra": day })),
         (
             "/sse/react",
-            json!({ "thread": "c1", "text": TRIP, "base_date": TODAY }),
+            json!({ "thread": "c1", "text": TRIP, "extra": day }),
         ),
         (
             "/v1/chat/completions",

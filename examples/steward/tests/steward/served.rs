@@ -606,7 +606,7 @@ async fn stw_served_every_door_speaks_the_language_of_its_client() {
 async fn stw_served_a_card_stays_in_the_language_of_its_conversation() {
     let served = ProgramServer::new(&[]);
     for words in [TRIP.trim_end_matches("，预算1200元"), "¥1200"] {
-        let body = json!({ "thread": "c9", "text": words, "base_date": TODAY });
+        let body = json!({ "thread": "c9", "text": words, "extra": { "base_date": TODAY } });
         served.send(("POST", "/sse/react"), &body).await;
     }
     let card = served.program.ok(&["--thread", "c9", "card"]);

@@ -1,0 +1,123 @@
+//! What comes beside words that answer a card: it is part of the answer, or it is refused by its
+//! name. Nothing of it may be lost, because the person believes that it was read.
+use fugato_state::{Interrupt, say};
+use fugato_stream::ReplyForm;
+use serde_json::{Map, Value, json};
+
+use crate::BadInput;
+
+/// The object of an answer that holds what came beside its words.
+const BESIDE: &str = "beside";
+/// The language in which a client is answered. It comes with every message of a page, and decides
+/// nothing.
+const LANG: &str = "lang";
+/// The most schemas within each other in which names are looked for.
+const DEEPEST: usize = 8;
+
+/// Returns true if fields came that say something.
+pub(crate) fn brings_something(extra: &Map<String, Value>) -> bool {
+    named(extra).next().is_some()
+}
+
+/// Refuses fields that a card does not take beside the words of its answer.
+pub(crate) fn check(asked: &Interrupt, extra: &Map<String, Value>) -> Result<(), BadInput> {
+    let schema = asked.question.schema.as_value();
+    let beside = property(schema, schema, BESIDE, 0);
+    let mut allowed = vec![];
+    if let Some(beside) = beside {
+        names(schema, beside, &mut allowed, 0);
+        if allowed.is_empty() {
+            // An object without names takes any.
+            return Ok(());
+        }
+    }
+    let is_unknown = |name: &&String| !allowed.contains(&name.as_str());
+    let unknown: Vec<_> = named(extra).filter(is_unknown).map(quoted).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let (en, zh) = (listed(&unknown, " and "), listed(&unknown, "和"));
+    let allowed: Vec<_> = allowed.into_iter().map(quoted).collect();
+    let takes = match allowed.as_slice() {
+        [] => say!("nothing", "没有别的"),
+        allowed => listed(allowed, &say!(" and ", "和")),
+    };
+    Err(BadInput::new(say!(
+        "{en} cannot come with an answer to this card: beside the words it takes {takes}; the card \
+         waits",
+        "{zh} 不能随对这张卡片的回答一起发来：除了文字，它接受的有 {takes}；卡片还在等待"
+    )))
+}
+
+/// Returns an answer in words with what came beside them, in the form that a button sends too; none
+/// if nothing came.
+pub(crate) fn reply(
+    asked: &Interrupt,
+    (action, text): (&str, Option<&str>),
+    extra: &Map<String, Value>,
+) -> Result<Option<ReplyForm>, BadInput> {
+    if !brings_something(extra) {
+        return Ok(None);
+    }
+    check(asked, extra)?;
+    let mut reply = Map::new();
+    reply.insert("action".to_owned(), action.into());
+    if let Some(text) = text {
+        reply.insert("text".to_owned(), text.into());
+    }
+    reply.insert(BESIDE.to_owned(), json!(extra));
+    Ok(Some(ReplyForm::Value(reply.into())))
+}
+
+/// Returns the names of fields that say something about a card.
+fn named(extra: &Map<String, Value>) -> impl Iterator<Item = &String> {
+    let says = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(all) => !all.is_empty(),
+        Value::Object(all) => !all.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    let fields = extra.iter();
+    let fields = fields.filter(move |(name, value)| *name != LANG && says(value));
+    fields.map(|(name, _)| name)
+}
+
+/// Returns the schemas that hold for a value as well: the one that a reference names, and those among
+/// which it may choose.
+fn parts<'s>(root: &'s Value, schema: &'s Value) -> impl Iterator<Item = &'s Value> {
+    let path = schema.get("$ref").and_then(Value::as_str);
+    let inner = path.and_then(|path| root.pointer(path.strip_prefix('#')?));
+    let lists = ["anyOf", "oneOf", "allOf"].map(|name| schema.get(name)?.as_array());
+    inner
+        .into_iter()
+        .chain(lists.into_iter().flatten().flatten())
+}
+
+fn property<'s>(root: &'s Value, schema: &'s Value, name: &str, depth: usize) -> Option<&'s Value> {
+    let own = schema.get("properties").and_then(|all| all.get(name));
+    let within = || {
+        let mut parts = parts(root, schema).filter(|_| depth < DEEPEST);
+        parts.find_map(|part| property(root, part, name, depth + 1))
+    };
+    own.or_else(within)
+}
+
+fn names<'s>(root: &'s Value, schema: &'s Value, found: &mut Vec<&'s str>, depth: usize) {
+    let own = schema.get("properties").and_then(Value::as_object);
+    found.extend(own.into_iter().flat_map(Map::keys).map(String::as_str));
+    for part in parts(root, schema).filter(|_| depth < DEEPEST) {
+        names(root, part, found, depth + 1);
+    }
+}
+
+fn quoted(name: impl AsRef<str>) -> String {
+    format!("{:?}", name.as_ref())
+}
+
+fn listed(names: &[String], last: &str) -> String {
+    match names {
+        [before @ .., end] if !before.is_empty() => format!("{}{last}{end}", before.join(", ")),
+        names => names.concat(),
+    }
+}

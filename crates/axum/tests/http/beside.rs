@@ -1,0 +1,337 @@
+//! What comes beside words under a card: it is in the answer, or it is refused by its name.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::http::Method;
+use fugato_axum::{AgentRoutes, AllowAll, BadInput, MessageIntent, ServedAgent, UserMessage};
+use fugato_graph::{Answers, BoxError, Context, END, Graph, Outcome, Runner};
+use fugato_state::{Question, Schema, State, ThreadId};
+use fugato_store::MemoryLog;
+use futures::{SinkExt as _, StreamExt as _};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio_tungstenite::{connect_async, tungstenite::Message};
+
+use crate::{
+    server::{Answer, Client},
+    wire::{PATIENCE, TestServer},
+};
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Claims {
+    wish: String,
+    answer: Value,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Change {
+    Wished(String),
+    Answered(Value),
+}
+
+impl State for Claims {
+    type Update = Change;
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::Wished(wish) => {
+                *self = Self {
+                    wish,
+                    answer: Value::Null,
+                }
+            }
+            Change::Answered(answer) => self.answer = answer,
+        }
+    }
+}
+
+/// Asks for an approval that takes fields beside the words, for one that takes a yes or a no, or a
+/// question.
+async fn ask(cx: Context<Claims>) -> Result<Outcome<Change>, BoxError> {
+    if let Some(answer) = cx.answer::<Value>("card")? {
+        return Ok(Outcome::done([Change::Answered(answer)]));
+    }
+    let prompt = match cx.state().wish.as_str() {
+        "whichever" => json!("Which one?"),
+        _ => json!({ "type": "confirm", "title": "Claim it?" }),
+    };
+    let fields = json!({
+        "type": "object", "additionalProperties": false,
+        "properties": {
+            "context": { "type": "object" }, "attachments": { "type": "array", "items": { "type": "string" } },
+            "lang": { "type": ["string", "null"] },
+        },
+    });
+    let schema = match cx.state().wish.as_str() {
+        "whichever" => json!({ "type": "string" }),
+        "plain" => json!({ "type": "boolean" }),
+        _ => json!({
+            "type": "object", "required": ["action"], "additionalProperties": false,
+            "$defs": { "Beside": fields },
+            "properties": {
+                "action": { "enum": ["approve", "reject", "say"] }, "text": { "type": "string" },
+                "beside": { "anyOf": [{ "$ref": "#/$defs/Beside" }, { "type": "null" }] },
+            },
+        }),
+    };
+    let mut question = Question::new::<Value>("card", prompt);
+    question.schema = Schema::new(schema)?;
+    Ok(Outcome::ask(match cx.state().wish.as_str() {
+        "whichever" => question,
+        _ => question.digest("1f0c"),
+    }))
+}
+
+struct Clerk(Runner<Claims>);
+
+#[async_trait]
+impl ServedAgent for Clerk {
+    type State = Claims;
+
+    fn name(&self) -> &'static str {
+        "claims"
+    }
+
+    fn runner(&self) -> &Runner<Claims> {
+        &self.0
+    }
+
+    async fn input(&self, said: UserMessage) -> Result<Vec<Change>, BadInput> {
+        Ok(vec![Change::Wished(said.text)])
+    }
+
+    async fn intent(
+        &self,
+        thread: &ThreadId,
+        said: &UserMessage,
+    ) -> Result<MessageIntent, BadInput> {
+        let open = self
+            .0
+            .interrupts(thread)
+            .await
+            .map_err(|error| BadInput::new("no").because(error))?;
+        Ok(match open.first() {
+            Some(asked) if asked.question.digest.is_none() => {
+                let answers = Answers::to(asked.id.clone(), &said.text);
+                MessageIntent::Answer(answers.map_err(|error| BadInput::new("no").because(error))?)
+            }
+            _ => MessageIntent::Request,
+        })
+    }
+}
+
+fn runner() -> Runner<Claims> {
+    let graph = Graph::<Claims>::starting_at("ask")
+        .node("ask", ask)
+        .edge("ask", END);
+    let graph = graph.build().expect("the graph is well formed");
+    Runner::new(graph, Arc::new(MemoryLog::default()))
+}
+
+fn routes(runner: &Runner<Claims>) -> AgentRoutes<Clerk> {
+    AgentRoutes::new(Clerk(runner.clone())).authenticate(AllowAll)
+}
+
+/// Begins a conversation that asks, and returns its card.
+async fn asked(client: &Client, thread: &str, wish: &str) -> String {
+    client.run(thread, wish).await;
+    client.asked(thread).await
+}
+
+/// The answer that the thread has got.
+async fn answer(client: &Client, thread: &str) -> Value {
+    let state = client.get(&format!("/threads/{thread}/state")).await;
+    state.json()["state"]["answer"].clone()
+}
+
+/// Words under a card with fields beside them, in every protocol.
+fn said(thread: &str, card: &str, text: &str, beside: &Value) -> Vec<(String, Value)> {
+    let with_card = || {
+        let mut all = beside.clone();
+        all["card"] = json!(card);
+        all
+    };
+    let messages =
+        json!([{ "role": "user", "content": text, "parts": [{ "type": "text", "text": text }] }]);
+    let mut openai = with_card();
+    openai["conversation_id"] = json!(thread);
+    let mut sdk = with_card();
+    (sdk["id"], sdk["messages"]) = (json!(thread), messages.clone());
+    vec![
+        (
+            format!("/threads/{thread}/runs"),
+            json!({ "text": text, "card": card, "extra": beside }),
+        ),
+        (
+            "/agui".into(),
+            json!({ "threadId": thread, "runId": "r", "messages": messages, "forwardedProps": with_card() }),
+        ),
+        ("/api/chat".into(), sdk),
+        (
+            "/v1/chat/completions".into(),
+            json!({ "messages": messages, "extra": openai }),
+        ),
+        (
+            "/sse/react".into(),
+            json!({ "thread": thread, "text": text, "card": card, "extra": beside }),
+        ),
+    ]
+}
+
+/// Says it in each protocol to a conversation of its own, over a socket too, and returns the names of
+/// the protocols with the response and the answer that the card got.
+async fn each(wish: &str, text: &str, beside: &Value) -> Vec<(String, String, Value)> {
+    let runner = runner();
+    let served = TestServer::open(routes(&runner)).await;
+    let client = Client(routes(&runner).router());
+    let mut came = vec![];
+    for at in 0..5 {
+        let thread = format!("desk-{at}");
+        let card = asked(&client, &thread, wish).await;
+        let (path, body) = said(&thread, &card, text, beside).swap_remove(at);
+        let accept = [("accept", "text/event-stream")];
+        let Answer { body, .. } = client.with(Method::POST, &path, &accept, body).await;
+        came.push((path, body, answer(&client, &thread).await));
+    }
+    let url = format!("ws://{}/ws/chat?thread=desk", served.address);
+    let (mut socket, _) = connect_async(url).await.expect("a socket opens");
+    let input = |text: &str, more: Value| {
+        let mut data = more;
+        data["content"] = json!(text);
+        Message::text(json!({ "event": "user_input", "data": data }).to_string())
+    };
+    socket
+        .send(input(wish, json!({})))
+        .await
+        .expect("it is sent");
+    let mut until = async |names: &[&str], next: Option<Message>| {
+        if let Some(next) = next {
+            socket.send(next).await.expect("it is sent");
+        }
+        loop {
+            let message = tokio::time::timeout(PATIENCE, socket.next()).await;
+            let message = message.expect("in time").expect("open").expect("whole");
+            let message: Value =
+                serde_json::from_str(message.to_text().expect("text")).expect("JSON");
+            if names.iter().any(|name| message["event"] == *name) {
+                return message;
+            }
+        }
+    };
+    let card = until(&["interrupt"], None).await["data"]["id"].clone();
+    let next = input(text, json!({ "card": card, "extra": beside }));
+    let end = until(&["final_answer", "error", "done"], Some(next)).await;
+    came.push((
+        "socket".into(),
+        end.to_string(),
+        answer(&client, "desk").await,
+    ));
+    came
+}
+
+#[tokio::test]
+async fn k35_what_comes_beside_a_yes_or_other_words_is_in_the_answer() {
+    let beside = json!({ "context": { "amount": 300 }, "attachments": ["receipt.pdf"] });
+    for (text, expected) in [
+        ("yes", json!({ "action": "approve", "beside": beside })),
+        (
+            "no, too late",
+            json!({ "action": "reject", "text": "too late", "beside": beside }),
+        ),
+        (
+            "three hundred",
+            json!({ "action": "say", "text": "three hundred", "beside": beside }),
+        ),
+    ] {
+        for (path, told, got) in each("claim", text, &beside).await {
+            assert_eq!(got, expected, "{path} {text}: {told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn k35_what_a_card_does_not_take_is_refused_by_its_name() {
+    let amount = json!({ "context": { "amount": 300 }, "budget": 7 });
+    for (wish, text, takes) in [
+        (
+            "claim",
+            "yes",
+            "\\\"attachments\\\", \\\"context\\\" and \\\"lang\\\"",
+        ),
+        (
+            "claim",
+            "three hundred",
+            "\\\"attachments\\\", \\\"context\\\" and \\\"lang\\\"",
+        ),
+        ("plain", "yes", "nothing"),
+        ("plain", "no", "nothing"),
+        ("whichever", "the first", "nothing"),
+    ] {
+        for (path, told, got) in each(wish, text, &amount).await {
+            assert_eq!(got, Value::Null, "{path} {wish} {text}: {told}");
+            for part in ["\\\"budget\\\"", takes] {
+                assert!(told.contains(part), "{path} {wish} {text}: {told}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn k35_what_brings_nothing_is_no_reason_to_refuse_a_yes() {
+    let nothing = json!({ "lang": "en", "context": {}, "attachments": [], "note": null });
+    for (path, told, got) in each("plain", "yes", &nothing).await {
+        assert_eq!(got, json!(true), "{path}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn k35_a_repeat_with_other_fields_beside_it_is_another_request() {
+    let client = Client(routes(&runner()).router());
+    let card = asked(&client, "desk", "claim").await;
+    let say = async |amount: u32| {
+        let beside = json!({ "context": { "amount": amount } });
+        let body = json!({ "text": "yes", "card": card, "extra": beside });
+        let key = [("idempotency-key", "k1"), ("accept", "text/event-stream")];
+        let answer = client
+            .with(Method::POST, "/threads/desk/runs", &key, body)
+            .await;
+        answer.status.as_u16()
+    };
+    assert_eq!(
+        (say(300).await, say(300).await, say(400).await),
+        (200, 200, 422)
+    );
+}
+
+#[tokio::test]
+async fn k35_a_field_in_the_wrong_place_is_refused_by_its_name() {
+    let client = Client(routes(&runner()).router());
+    for (path, body) in [
+        (
+            "/threads/desk/runs",
+            json!({ "text": "claim", "context": { "amount": 300 } }),
+        ),
+        (
+            "/sse/react",
+            json!({ "thread": "desk", "text": "claim", "context": { "amount": 300 } }),
+        ),
+    ] {
+        let answer = client.post(path, body).await;
+        assert_eq!(answer.error(), (400, "invalid_request".to_owned()));
+        for part in ["\\\"context\\\"", "\\\"extra\\\""] {
+            assert!(answer.body.contains(part), "{path}: {}", answer.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn k35_a_named_stream_compares_the_digests_of_answers() {
+    let client = Client(routes(&runner()).router());
+    let card = asked(&client, "desk", "plain").await;
+    let answer = async |digest: &str| {
+        let body =
+            json!({ "thread": "desk", "answers": { &card: true }, "digests": { &card: digest } });
+        client.post("/sse/react", body).await.status.as_u16()
+    };
+    assert_eq!((answer("other").await, answer("1f0c").await), (409, 200));
+}
