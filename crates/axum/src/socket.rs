@@ -115,8 +115,13 @@ impl SocketSession {
             tokio::select! {
                 message = self.socket.recv() => match message {
                     Some(Ok(Message::Text(text))) => self.receive(&text).await,
+                    Some(Ok(Message::Binary(_))) => self.complain(&ApiError::bad(say!(
+                        "a message must be a text frame with JSON, {{\"event\", \"data\"}}; this one \
+                         is a binary frame",
+                        "消息应为装有 JSON {{\"event\", \"data\"}} 的文本帧；这是二进制帧"
+                    ))),
                     Some(Ok(Message::Close(_))) | None => break,
-                    Some(Ok(_)) => {}
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                     Some(Err(error)) => return Err(error),
                 },
                 Some(event) = self.events.next() => {

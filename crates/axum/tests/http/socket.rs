@@ -154,3 +154,19 @@ async fn a_socket_of_a_page_of_elsewhere_is_refused() {
         other => panic!("{other:?}"),
     }
 }
+
+#[tokio::test]
+async fn trn_12_a_binary_frame_is_told_what_is_allowed() {
+    let letters = LetterServer::open();
+    let served = TestServer::open(letters.routes()).await;
+    let mut socket = Socket::open(&served, "desk").await;
+    let ping = json!({ "event": "ping", "data": {} }).to_string();
+    let frame = Message::binary(ping.into_bytes());
+    socket.0.send(frame).await.unwrap();
+    let (_, refused) = socket.until("error").await;
+    assert_eq!(refused["data"]["type"], "invalid_request");
+    let told = refused["data"]["message"].as_str().unwrap();
+    assert!(told.contains("text frame"), "{told}");
+    socket.say(json!({ "event": "ping", "data": {} })).await;
+    socket.until("pong").await;
+}
