@@ -3,7 +3,7 @@ use std::{
     fmt::Write as _,
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
 };
 
@@ -13,8 +13,9 @@ use axum::{
     http::{StatusCode, header},
     response::IntoResponse,
 };
-use fugato_graph::RunError;
+use fugato_graph::{RunError, RunErrorKind};
 use fugato_state::{ThreadId, say};
+use fugato_store::{LeaseOutcome, LeaseRequest, StoreError, StoreErrorKind, ThreadLog};
 use serde_json::json;
 
 use crate::{
@@ -33,6 +34,8 @@ pub(crate) struct Metrics {
     streams: AtomicI64,
     events: AtomicU64,
     responses: [AtomicU64; 6],
+    /// True once the store has taken no write of a run, until it takes one again.
+    unwritten: AtomicBool,
 }
 
 const ENDINGS: [&str; 7] = [
@@ -53,6 +56,15 @@ impl Metrics {
 
     pub(crate) fn ended(&self, end: &Result<RunRest, RunError>) {
         self.active.fetch_sub(1, Ordering::Relaxed);
+        match end {
+            Ok(_) => self.unwritten.store(false, Ordering::Relaxed),
+            Err(error) => {
+                use StoreErrorKind::{Full, Unavailable};
+                if matches!(error.kind, RunErrorKind::Store(Full | Unavailable)) {
+                    self.unwritten.store(true, Ordering::Relaxed);
+                }
+            }
+        }
         let ending = ending(end);
         let counters = ENDINGS.iter().zip(&self.ended);
         for (_, counter) in counters.filter(|(name, _)| **name == ending) {
@@ -136,17 +148,39 @@ impl Drop for OpenStream {
     }
 }
 
+/// The milliseconds that a lease is held which tries whether the store takes a write.
+const TRIAL: i64 = 1000;
+
+/// Reads the store. Only while it has taken no write of a run does this write to it: a lease, which is
+/// given back.
+async fn store_works(log: &dyn ThreadLog, metrics: &Metrics) -> Result<(), StoreError> {
+    let thread = ThreadId::new("health").expect("a short word is a name");
+    log.head(&thread).await?;
+    if !metrics.unwritten.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let (owner, ttl) = ("health".to_owned(), TRIAL);
+    let trial = LeaseRequest::Acquire { thread, owner, ttl };
+    if let LeaseOutcome::Granted(leases) = log.lease(trial).await? {
+        for lease in leases {
+            let (thread, fence) = (lease.thread, lease.fence);
+            log.lease(LeaseRequest::Release { thread, fence }).await?;
+        }
+    }
+    metrics.unwritten.store(false, Ordering::Relaxed);
+    Ok(())
+}
+
 /// `GET /health`: 200 `ok`, or 503 with `closing` or `store_unavailable`.
 pub(crate) async fn health(State(app_state): State<Arc<AppState>>) -> ApiResult {
-    let nobody = ThreadId::new("health").expect("a short word is a name");
-    let store = app_state.agent.log().head(&nobody).await;
+    let store = store_works(app_state.agent.log(), &app_state.metrics).await;
     let (status, word) = match store {
         Err(error) => {
             tracing::error!(%error, "store is unhealthy");
             (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
         }
-        Ok(_) if app_state.is_closing() => (StatusCode::SERVICE_UNAVAILABLE, "closing"),
-        Ok(_) => (StatusCode::OK, "ok"),
+        Ok(()) if app_state.is_closing() => (StatusCode::SERVICE_UNAVAILABLE, "closing"),
+        Ok(()) => (StatusCode::OK, "ok"),
     };
     Ok((status, Json(json!({ "status": word }))).into_response())
 }

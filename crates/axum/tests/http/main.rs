@@ -18,6 +18,8 @@ mod ending;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
+mod health;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod limits;
