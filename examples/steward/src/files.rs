@@ -15,6 +15,7 @@ use fugato::{
     BoxError,
     cli::ThreadResources,
     state::{ThreadId, say},
+    stream::EscapedText,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,8 +90,8 @@ impl Attachment {
 pub enum FileError {
     /// The name is none.
     #[error("{}", say!(
-        "{given:?} cannot name a file; allowed are 1 to {LONGEST_NAME} characters without / and \\",
-        "{given:?} 不能作为文件名；允许 1 到 {LONGEST_NAME} 个字符，不含 / 和 \\"
+        "{given:?} cannot name a file; allowed are 1 to {LONGEST_NAME} visible characters without / and \\",
+        "{given:?} 不能作为文件名；允许 1 到 {LONGEST_NAME} 个可见字符，不含 / 和 \\"
     ))]
     Name {
         /// The name.
@@ -342,7 +343,10 @@ fn examined(name: &str, content: &[u8]) -> Result<Attachment, FileError> {
     let name = name.trim();
     let is_name = (1..=LONGEST_NAME).contains(&name.chars().count())
         && !name.starts_with('.')
-        && !name.contains(|c: char| matches!(c, '/' | '\\') || c.is_control());
+        && !name.contains(['/', '\\'])
+        // A name that a person would read as another one, as with a mark that turns the direction of
+        // writing, would agree with no card that shows it.
+        && EscapedText::line(name).to_string() == name;
     if !is_name {
         let given = name.chars().take(LONGEST_NAME).collect();
         return Err(FileError::Name { given });

@@ -392,6 +392,10 @@ async fn stw_21_an_attachment_is_a_real_file() -> TestResult {
         ("receipt.pdf", &b"MZ this is a program"[..], 422),
         ("receipt.png", b"%PDF-1.4", 422),
         ("../../etc/passwd", b"%PDF-1.4", 422),
+        // It would be shown as `receiptgnp.pdf`, and these as `receipt.pdf`.
+        ("receipt\u{202e}fdp.png.pdf", b"%PDF-1.4", 422),
+        ("receipt\u{200b}.pdf", b"%PDF-1.4", 422),
+        ("rece\u{7}ipt.pdf", b"%PDF-1.4", 422),
         ("receipt.pdf", b"", 413),
     ] {
         let (got, refused) = attach(name, content).await;
