@@ -15,7 +15,14 @@ pub const REMEMBERED: &str = "remembered";
 /// none. The instruction must begin the message or one of its sentences, and a question does not
 /// count. Words behind it that take it back, or want nothing written down, leave none: “remember that
 /// I like tea. Actually, don't”. What a document says is no note of the person: [`to_quote`] names the
-/// document.
+/// document. Control characters around a note are no part of it, and alone are none.
+///
+/// ```
+/// use fugato_agent::memory::to_remember;
+///
+/// assert_eq!(to_remember("remember that \0I like tea\u{1b}"), Some("I like tea"));
+/// assert_eq!(to_remember("remember that \0"), None);
+/// ```
 pub fn to_remember(message: &str) -> Option<&str> {
     if to_quote(message).is_some() || is_taken_back(message) {
         return None;
@@ -34,6 +41,8 @@ pub fn to_remember(message: &str) -> Option<&str> {
         .chain(begins)
         .filter_map(|at| message.get(at..))
         .find_map(wish)
+        .map(|note| note.trim_matches(|c: char| c.is_whitespace() || c.is_control()))
+        .filter(|note| !note.is_empty())
 }
 
 /// Returns true if words behind the first clause take back what was to be remembered, or forbid that it
