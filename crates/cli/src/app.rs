@@ -15,6 +15,7 @@ use crate::{
     check,
     copy::Copies,
     engine::Engine,
+    error::check_folder,
     flags::PEOPLE,
     inspect, observe, people, relocate,
     retention::{keep_retiring, retire},
@@ -127,6 +128,11 @@ impl App {
         work: impl AsyncFnOnce(&mut Terminal) -> Result<(), BoxError>,
     ) -> ExitCode {
         let mut terminal = self.terminal();
+        let folder = self.flags.common_folder(&self.name);
+        if let Err(error) = terminal.lang.scope(|| check_folder(&folder)) {
+            terminal.error(&error);
+            return ExitCode::FAILURE;
+        }
         let watched = match observe::begin(&self.name, &self.flags, !at_once) {
             Ok(watched) => watched,
             Err(error) => {
