@@ -36,16 +36,17 @@ pub(crate) fn check(asked: &Interrupt, extra: &Map<String, Value>) -> Result<(),
     if unknown.is_empty() {
         return Ok(());
     }
-    let (en, zh) = (listed(&unknown, " and "), listed(&unknown, "和"));
+    let and = say!(" and ", "和");
+    let unknown = listed(&unknown, &and);
     let allowed: Vec<_> = allowed.into_iter().map(quoted).collect();
     let takes = match allowed.as_slice() {
         [] => say!("nothing", "没有别的"),
-        allowed => listed(allowed, &say!(" and ", "和")),
+        allowed => listed(allowed, &and),
     };
     Err(BadInput::new(say!(
-        "{en} cannot come with an answer to this card: beside the words it takes {takes}; the card \
+        "{unknown} cannot come with an answer to this card: beside the words it takes {takes}; the card \
          waits",
-        "{zh} 不能随对这张卡片的回答一起发来：除了文字，它接受的有 {takes}；卡片还在等待"
+        "{unknown} 不能随对这张卡片的回答一起发来：除了文字，它接受的有 {takes}；卡片还在等待"
     )))
 }
 
