@@ -4,6 +4,7 @@
 //! of calls in effects, so that a crash repeats nothing. Loops, plans and sequences call through
 //! it; a node of your own calls [`Toolbox::execute`], and [`Toolbox::one_call`] is a node for one
 //! call. A [`ToolUse`] is what a state keeps of a call.
+mod agreement;
 mod gate;
 mod receipt;
 mod round_state;
@@ -37,6 +38,8 @@ pub use tool_use::{ToolUse, for_people};
 /// *Contract*
 /// - **paired**: every call has exactly one result, in the order of the calls.
 /// - **no guess**: a call that was carried out is not carried out again after a crash.
+/// - **asked once**: a call to which a person agreed, and that has begun, is not asked about anew after
+///   a crash.
 /// - **no hole**: a call that is refused, blocked, declined, late or broken has a result, too.
 /// - **in order**: a write sees the updates of the earlier writes in the same round.
 #[derive_where::derive_where(Clone)]
@@ -202,7 +205,10 @@ impl<S: State> Toolbox<S> {
 
     /// Returns the calls as judged on this state, before anything is asked or done.
     pub fn round(&self, calls: &[ToolCall], state: &S) -> Round<S, S::Update> {
-        let round = self.registry.round(calls, &self.visibility(state));
+        self.judged(self.registry.round(calls, &self.visibility(state)), state)
+    }
+
+    fn judged(&self, round: Round<S, S::Update>, state: &S) -> Round<S, S::Update> {
         let round = round.judged(&*self.gates, state);
         match &self.confirm {
             None => round,
@@ -243,16 +249,16 @@ impl<S: State> Toolbox<S> {
         cx: &Context<S>,
         calls: &[ToolCall],
     ) -> Result<ControlFlow<Outcome<S::Update>, Vec<AnsweredCall<S::Update>>>, BoxError> {
-        let mut round = self.round(calls, cx.state());
+        let round = self.registry.round(calls, &self.visibility(cx.state()));
+        let mut round = self.judged(self.resumed(cx, round).await?, cx.state());
         let cards: Vec<ConfirmCard> = round.cards().cloned().collect();
         let (sight, mut questions) = (RoundState::of(cx), vec![]);
         for card in cards {
             let id = &card.call.id;
             let question = question(&card)?;
-            match agreed(cx, &question, id).await? {
-                Some(Agreement::Given) => _ = round.approve(id),
-                Some(Agreement::GivenBefore) => _ = round.approve_repeat(id),
-                Some(Agreement::Declined) => _ = round.decline(id, declined()),
+            match cx.consent::<bool>(&question)? {
+                Some(true) => _ = round.approve(id),
+                Some(false) => _ = round.decline(id, declined()),
                 None => questions.push(question),
             }
         }
@@ -296,6 +302,8 @@ impl<S: State> Toolbox<S> {
         admitted: AdmittedCall<S, S::Update>,
         call: &ToolCall,
     ) -> Result<ToolResult<S::Update>, BoxError> {
+        let agreed = admitted.agreed_version().map(str::to_owned);
+        self.record_agreement(cx, call, agreed).await?;
         cx.spend(BudgetUnit::ToolCalls, 1);
         let limit = admitted.spec().timeout.map(|limit| limit + GRACE);
         let mut effect = Effect::from(admitted.spec().effect).timeout(limit.unwrap_or(PATIENCE));
@@ -389,37 +397,6 @@ pub(crate) fn declined() -> &'static str {
 /// Returns true for the result of a call that a person did not agree to.
 pub fn is_declined(result: &str) -> bool {
     DECLINED.contains(&result)
-}
-
-/// The answer of a person to a card.
-enum Agreement {
-    Given,
-    /// To the card as it was before the call may have been carried out.
-    GivenBefore,
-    Declined,
-}
-
-/// Returns the person's answer to this card. If the card has changed since the answer, the person
-/// is asked again, unless the call was carried out already, or may have been.
-async fn agreed<S: State>(
-    cx: &Context<S>,
-    question: &Question,
-    call: &String,
-) -> Result<Option<Agreement>, serde_json::Error> {
-    let consent = cx.consent::<bool>(question)?;
-    if consent.is_none()
-        && cx.answer::<bool>(&question.key)? == Some(true)
-        && cx.performed_effects().await.contains(call)
-    {
-        return Ok(Some(Agreement::GivenBefore));
-    }
-    Ok(consent.map(|agrees| {
-        if agrees {
-            Agreement::Given
-        } else {
-            Agreement::Declined
-        }
-    }))
 }
 
 fn question_key(call: &str) -> String {

@@ -18,6 +18,8 @@ pub struct AdmittedCall<S = (), U = ()> {
     pub(crate) prepared: Box<dyn PreparedCall<S, U>>,
     /// The version that a person has agreed to.
     pub(crate) agreed: Option<String>,
+    /// True if it has begun before, as a person has agreed to it.
+    pub(crate) repeat: bool,
 }
 
 impl<S, U> AdmittedCall<S, U> {
@@ -38,13 +40,15 @@ impl<S, U> AdmittedCall<S, U> {
     }
 
     /// Returns the verdict of a gate on this call. A card gets the consequence of the call, and what
-    /// people call its values; there is none for a call that the tool refuses in any case.
+    /// people call its values; there is none for a call that the tool refuses in any case, and none for
+    /// one that has begun with the agreement of a person: by its own work it may say something else.
     pub fn judged<G>(&self, gates: &impl GatePolicy<G>, state: &G) -> Verdict {
         let call = GatedCall {
             spec: self.spec(),
             call: self.call(),
         };
         match gates.judge(&call, state) {
+            Verdict::NeedConfirm(_) if self.repeat => Verdict::Allow,
             Verdict::NeedConfirm(card) => self
                 .prepared
                 .refusal()
@@ -60,9 +64,14 @@ impl<S, U> AdmittedCall<S, U> {
         self
     }
 
-    /// Returns the call as a person has agreed to it by a card that may have changed by its own work.
-    pub(crate) fn agreed_before(mut self) -> Self {
-        self.agreed = Some(String::new());
+    /// Returns the version of what the call acts on that a person has agreed to: see
+    /// [`ToolContext::agreed_version`].
+    pub fn agreed_version(&self) -> Option<&str> {
+        self.agreed.as_deref()
+    }
+
+    pub(crate) fn resumed(mut self, agreed: Option<String>) -> Self {
+        (self.agreed, self.repeat) = (agreed, true);
         self
     }
 
@@ -103,6 +112,7 @@ impl<S, U> AdmittedCall<S, U> {
             call,
             prepared,
             agreed,
+            repeat,
         } = self;
         let spec = &entry.spec;
         if spec.requires_state && !cx.has_state() {
@@ -119,7 +129,7 @@ impl<S, U> AdmittedCall<S, U> {
             gen_ai.tool.name = spec.name,
             gen_ai.tool.call.id = call.id,
         );
-        let cx = cx.call(&call.id).agreed(agreed.as_deref());
+        let cx = cx.call(&call.id).agreed(agreed.as_deref()).repeat(repeat);
         let ended = prepared.run(cx).instrument(span.clone());
         let ended = AssertUnwindSafe(ended).catch_unwind();
         let ended = match spec.timeout {

@@ -13,6 +13,7 @@ pub struct ToolContext<'a, S = ()> {
     thread: Option<&'a ThreadId>,
     key: Option<&'a str>,
     agreed: Option<&'a str>,
+    repeat: bool,
 }
 
 /// The caller of a tool, as a value that an async function can own: see
@@ -60,6 +61,7 @@ impl<'a, S> ToolContext<'a, S> {
             thread: None,
             key: None,
             agreed: None,
+            repeat: false,
         }
     }
 
@@ -79,6 +81,8 @@ impl<'a, S> ToolContext<'a, S> {
         pub(crate) fn call(id: &'a str) { call = id }
 
         pub(crate) fn agreed(version: Option<&'a str>) { agreed = version }
+
+        pub(crate) fn repeat(repeat: bool) { repeat = repeat }
     }
 
     /// Returns the same context with another state.
@@ -94,6 +98,7 @@ impl<'a, S> ToolContext<'a, S> {
             thread: self.thread,
             key: self.key,
             agreed: self.agreed,
+            repeat: self.repeat,
         }
     }
 
@@ -137,10 +142,16 @@ impl<'a, S> ToolContext<'a, S> {
     }
 
     /// Returns the [version](crate::Tool::version) of what the call acts on that a person has agreed to:
-    /// another one must not be acted on. None if nobody was asked, or the card has none. It is that of
-    /// nothing, an empty text, where the call may have acted before: what is there may be its own work.
+    /// another one must not be acted on. None if nobody was asked, or the card has none.
     pub fn agreed_version(&self) -> Option<&'a str> {
         self.agreed
+    }
+
+    /// Returns true if a call that a person has agreed to has begun before and has no result, as its
+    /// process died: it may have acted, and what it finds may be its own work. A tool says then that it
+    /// is done where another call says that there is nothing to do.
+    pub fn is_repeat(&self) -> bool {
+        self.repeat
     }
 
     /// Returns the idempotency key, by which the other side recognises a repeat, for effects that

@@ -113,6 +113,7 @@ impl<S, U> Registry<S, U> {
                 },
                 prepared,
                 agreed: None,
+                repeat: false,
             }),
             Err(error) => Err(Refusal::Arguments {
                 name,

@@ -97,6 +97,26 @@ impl<S, U> Registry<S, U> {
 }
 
 impl<S, U> Round<S, U> {
+    /// Returns the calls that have no result yet.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.0.iter().filter_map(|turn| match turn {
+            Turn::Due(admitted) | Turn::Waiting(admitted, _) => Some(admitted.call()),
+            Turn::Settled(_) => None,
+        })
+    }
+
+    /// Marks the call with this id as [repeated](ToolContext::is_repeat): it has begun before, and a
+    /// person has agreed to this version of what it acts on. Gates that judge it afterwards ask nobody
+    /// anew. Returns false if it is not due.
+    pub fn resume(&mut self, id: &str, agreed: Option<String>) -> bool {
+        let is_due =
+            |turn: &Turn<S, U>| matches!(turn, Turn::Due(admitted) if admitted.call().id == id);
+        self.replace(is_due, |turn| match turn {
+            Turn::Due(admitted) => Turn::Due(admitted.resumed(agreed)),
+            other => other,
+        })
+    }
+
     /// Lets a gate judge the calls that have no result yet. A blocked call gets its result.
     #[must_use]
     pub fn judged<G>(self, gates: &impl GatePolicy<G>, state: &G) -> Self {
@@ -122,33 +142,37 @@ impl<S, U> Round<S, U> {
     /// Approves the call with this id, for what its card says: see
     /// [`ToolContext::agreed_version`]. Returns false if it does not wait for approval.
     pub fn approve(&mut self, id: &str) -> bool {
-        self.replace(id, |admitted, card| Turn::Due(admitted.agreed(card)))
-    }
-
-    /// Approves the call with this id, which may have been executed before: its card says what is there
-    /// now, and not what was agreed to. Returns false if it does not wait for approval.
-    pub fn approve_repeat(&mut self, id: &str) -> bool {
-        self.replace(id, |admitted, _| Turn::Due(admitted.agreed_before()))
+        self.decide(id, |admitted, card| Turn::Due(admitted.agreed(card)))
     }
 
     /// Declines the call with this id; the model reads `why`. Returns false if it does not wait for
     /// approval.
     pub fn decline(&mut self, id: &str, why: &str) -> bool {
-        self.replace(id, |admitted, _| blocked(&admitted, why))
+        self.decide(id, |admitted, _| blocked(&admitted, why))
     }
 
-    fn replace(
+    fn decide(
         &mut self,
         id: &str,
         by: impl FnOnce(AdmittedCall<S, U>, &ConfirmCard) -> Turn<S, U>,
     ) -> bool {
         let waits = |turn: &Turn<S, U>| matches!(turn, Turn::Waiting(admitted, _) if admitted.call().id == id);
-        let Some(at) = self.0.iter().position(waits) else {
+        self.replace(waits, |turn| match turn {
+            Turn::Waiting(admitted, card) => by(admitted, &card),
+            other => other,
+        })
+    }
+
+    fn replace(
+        &mut self,
+        which: impl Fn(&Turn<S, U>) -> bool,
+        by: impl FnOnce(Turn<S, U>) -> Turn<S, U>,
+    ) -> bool {
+        let Some(at) = self.0.iter().position(which) else {
             return false;
         };
-        if let Turn::Waiting(admitted, card) = self.0.remove(at) {
-            self.0.insert(at, by(admitted, &card));
-        }
+        let turn = self.0.remove(at);
+        self.0.insert(at, by(turn));
         true
     }
 

@@ -58,7 +58,8 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 /// - The spec is asked for once, at registration, and says the same each time.
 /// - `call` sees arguments that fit the schema of `Input`.
 /// - A call that fails asks for no updates.
-/// - A call whose agreed version is no longer that of what it acts on changes nothing.
+/// - A call whose agreed version is no longer that of what it acts on changes nothing, unless it is a
+///   [repeat](ToolContext::is_repeat) that finds its own work done: then it says so.
 /// - What is wrong is told twice: to the model in [`ToolFailure::text`], to the operator in the
 ///   source.
 ///

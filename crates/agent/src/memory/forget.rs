@@ -24,7 +24,7 @@ struct ForgetArgs {
     note: String,
 }
 
-/// Returns what is told of a note that is not there. A repeat after a crash may find it gone, too.
+/// Returns what is told of a note that is not there.
 fn absent(note: &str) -> String {
     say!(
         "the notebook has no note {note:?}",
@@ -63,13 +63,13 @@ impl<S: Sync, U> Tool<S, U> for Forget {
 
     async fn call(
         &self,
-        _: ToolContext<'_, S>,
+        cx: ToolContext<'_, S>,
         ForgetArgs { note }: ForgetArgs,
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let removed = self.notebook.forget(&note);
         let removed =
             removed.map_err(|error| ToolFailure::failed(error.to_string()).because(error))?;
-        if !removed {
+        if !removed && !cx.is_repeat() {
             let advice = say!(
                 "`recall` tells those that there are",
                 "用 `recall` 查看现有的笔记"
