@@ -153,10 +153,8 @@ impl Jobs {
         }
         let due = CronSchedule::parse(&wish.schedule, self.clock.zone())?.next(self.clock.now());
         let due = due.ok_or_else(|| JobError::Never(wish.schedule.clone()))?;
-        let letters = digest(key.as_bytes());
-        let letters = letters.chars().filter(char::is_ascii_alphanumeric).take(8);
         let job = Job {
-            id: format!("job-{}", letters.collect::<String>()),
+            id: id(key),
             thread: thread.to_owned(),
             wish,
             zone: self.clock.zone_name().to_owned(),
@@ -196,6 +194,12 @@ impl Jobs {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Returns the job that was created with this key, by the owner of this conversation.
+    pub(crate) async fn created(&self, key: &str, thread: &str) -> Result<Option<Job>, JobError> {
+        let mut jobs = self.list(thread).await?.into_iter();
+        Ok(jobs.find(|job| job.id == id(key)))
     }
 
     /// Lists the jobs of the owner of this conversation, the next due first.
@@ -385,6 +389,13 @@ fn unreadable(id: &str, why: impl Into<BoxError>) -> JobError {
 
 fn space() -> Result<Namespace, JobError> {
     Namespace::new(["jobs"]).map_err(|error| unreadable("", error))
+}
+
+/// Returns the id of the job that is created with a key.
+fn id(key: &str) -> String {
+    let letters = digest(key.as_bytes());
+    let letters = letters.chars().filter(char::is_ascii_alphanumeric);
+    format!("job-{}", letters.take(8).collect::<String>())
 }
 
 fn name(id: &str) -> Result<DocKey, JobError> {

@@ -264,12 +264,16 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
             extra,
             since,
         } = (tools.maker)(cx.state()?);
-        if let Some(passed) = since.and_then(|since| args.passed(tools.jobs.clock(), since)) {
-            return Err(ToolFailure::failed(passed));
-        }
         let key = cx.key().unwrap_or(cx.call_id());
-        let wish = JobSpec::new(args.schedule, args.task).only_once(args.once);
-        let job = tools.jobs.create(key, &thread, wish.extra(extra)).await?;
+        let passed = since.and_then(|since| args.passed(tools.jobs.clock(), since));
+        let job = if let Some(passed) = passed {
+            // A repeat after a crash finds the job that it created in time.
+            let created = tools.jobs.created(key, &thread).await?;
+            created.ok_or_else(|| ToolFailure::failed(passed))?
+        } else {
+            let wish = JobSpec::new(args.schedule, args.task).only_once(args.once);
+            tools.jobs.create(key, &thread, wish.extra(extra)).await?
+        };
         let data = json!({ "job": job });
         let line = tools.line(&job);
         let by = say!(
@@ -341,7 +345,7 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
         let id = args.id;
         let mut jobs = tools.jobs.list(&thread).await?.into_iter();
         let job = jobs.find(|job| job.id == id);
-        if tools.jobs.cancel(&thread, &id).await? {
+        if tools.jobs.cancel(&thread, &id).await? || cx.is_repeat() {
             let line = job.map_or(id, |job| tools.line(&job));
             let text = say!("cancelled: {line}", "已取消：{line}");
             return Ok(ToolOutput::new(text).summary(line));

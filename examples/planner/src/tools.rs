@@ -129,10 +129,12 @@ fn named(spec: ToolSpec) -> ToolSpec {
 /// The result of a tool: its text and the changes that it makes, or a failure.
 type ToolAnswer = Result<ToolOutput<SessionUpdate>, ToolFailure>;
 
-/// The context of a tool's call: the effect's key, what was agreed to, and the session.
+/// The context of a tool's call: the effect's key, what was agreed to, whether it has begun before,
+/// and the session.
 struct CallContext {
     key: Option<String>,
     agreed: Option<String>,
+    repeat: bool,
     session: PlannerSession,
 }
 
@@ -166,6 +168,7 @@ where
             let called = cx.state().map(|session| CallContext {
                 key,
                 agreed,
+                repeat: cx.is_repeat(),
                 session: session.clone(),
             });
             let act = called.map(|called| act(desk.clone(), called, input));
@@ -203,7 +206,7 @@ async fn delete_trader(desk: Exchange, called: CallContext, named: TraderName) -
     let agreed = called.agreed.as_deref();
     let there = desk.remove_trader(&name, agreed).await;
     let there = there.map_err(failure)?;
-    let (en, zh) = if there {
+    let (en, zh) = if there || called.repeat {
         (
             format!("removed the trader {name}"),
             format!("删除了交易员 {name}"),

@@ -2,15 +2,15 @@
 //! once.
 mod world;
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{convert::Infallible, sync::atomic::Ordering, time::Duration};
 
 use fugato_cron::{CatchUp, CronSchedule, JobError, JobSpec, JobTools, Jobs, Maker};
 use fugato_state::{Lang, Millis, ToolCall};
 use fugato_store::{DocKey, DocStoreExt as _, Namespace};
-use fugato_tool::{GateChain, Registry, Visibility, confirm_writes};
+use fugato_tool::{AdmittedCall, GateChain, Registry, ToolContext, Visibility, confirm_writes};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use world::{MINUTE, NOON, Process, TestResult, World};
 
 const MINUTES: Duration = Duration::from_secs(60);
@@ -279,6 +279,46 @@ async fn k35_the_card_of_a_job_says_that_nobody_is_asked_again() -> TestResult {
     let (says, _, labels) = chinese.ok_or("nobody is asked")?;
     assert!(says.contains("反复执行，届时不再询问"), "{says}");
     assert_eq!(labels["schedule"], "每天 12:30");
+    Ok(())
+}
+
+/// Carries out a call of a tool of these jobs, which has begun before or not.
+async fn called(tools: &JobTools<()>, repeat: bool, name: &str, arguments: Value) -> String {
+    let registry = Registry::<(), ()>::builder().tool(tools.create());
+    let registry = registry.tool(tools.cancel()).build().expect("two tools");
+    let call = ToolCall::new("c", name, arguments);
+    let mut round = registry.round(&[call], &Visibility::new());
+    assert!(!repeat || round.resume("c", None));
+    let cx = ToolContext::new(&()).idempotency_key("k");
+    let run = |call: AdmittedCall<(), ()>| async move { Ok::<_, Infallible>(call.run(cx).await) };
+    let Ok(done) = round.run(run).await;
+    let text = done.first().map(|called| called.result.text.clone());
+    text.unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn trn_8_a_call_that_is_repeated_after_a_crash_says_what_it_did() -> TestResult {
+    let world = World::new().await?;
+    let jobs = world.process(None).jobs;
+    let tools = JobTools::new(jobs.clone(), |(): &()| Maker::new("desk").since(NOON));
+    let wish = json!({ "schedule": "30 12 * * *", "task": "drink water", "once": true });
+    let created = called(&tools, false, "create_cron_job", wish.clone()).await;
+    // It is not done before there is a process again.
+    tokio::time::sleep(MINUTES * 40).await;
+    let again = called(&tools, true, "create_cron_job", wish.clone()).await;
+    assert_eq!(again, created);
+    let job = jobs.all().await?.pop().ok_or("there is one")?;
+    let id = json!({ "id": job.id });
+    for (repeat, says) in [
+        (false, "cancelled"),
+        (true, "cancelled"),
+        (false, "there is no job"),
+    ] {
+        let told = called(&tools, repeat, "cancel_cron_job", id.clone()).await;
+        assert!(told.starts_with(says), "{told}");
+    }
+    let late = called(&tools, false, "create_cron_job", wish).await;
+    assert!(late.contains("has passed"), "{late}");
     Ok(())
 }
 

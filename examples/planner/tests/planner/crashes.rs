@@ -136,3 +136,28 @@ async fn k24_nor_does_it_by_batches_and_lax_durability() -> Result<(), Failure> 
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn k24_a_trader_that_is_removed_is_asked_about_once_wherever_it_dies() -> Result<(), Failure>
+{
+    let outsides = Outsides::default();
+    let of = outsides.clone();
+    let simulation = CrashSim::new(move |world| {
+        let Outside { desk, docs } = of.of(world)?;
+        Ok::<_, BoxError>(graph(&Deps::new(desk, docs))?)
+    });
+    let report = simulation
+        .input(|| said("create a trader named alpha"))
+        .input(|| said("delete trader alpha"))
+        .answer(answer)
+        .compare(view)
+        .durability([Durability::Strict])
+        .random(4)
+        .run()
+        .await?;
+    assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
+    for desk in outsides.desks() {
+        assert_eq!(once(&desk).await?, (0, 0));
+    }
+    Ok(())
+}
