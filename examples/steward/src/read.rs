@@ -7,7 +7,7 @@ mod remark;
 use std::collections::BTreeMap;
 
 use fugato::{
-    form::Fields,
+    form::{Fields, text as text_of},
     words::{after_word, amounts, clauses, dates, has_any_word, is_chinese, is_wanted},
 };
 use jiff::civil::Date;
@@ -68,6 +68,7 @@ pub struct RuleReader {
     without: Vec<String>,
     adds: Vec<String>,
     asks_for: Vec<String>,
+    states: Vec<String>,
     plain: Vec<String>,
     receipt: Vec<String>,
     wish: Vec<String>,
@@ -344,6 +345,10 @@ impl RuleReader {
             let (said, beside) = self.beside(desk, form, said, base);
             let said = said.as_str();
             let mut fields = desk.facts.read(form, said, base);
+            // "The 23 pounds that I paid" is cut out as a reason, and is none.
+            if kind == FormKind::Reimbursement && self.says_nothing(text_of(&fields, "reason")) {
+                fields.remove("reason");
+            }
             if let Some(reason) = self.reason(desk, form, said, &fields, base) {
                 fields.insert("reason".into(), reason.into());
             }

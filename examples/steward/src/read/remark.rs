@@ -39,6 +39,9 @@ impl RuleReader {
                 || self.means_unknown(part)
                 || self.means_question(part)
                 || self.adds(part)
+                // What would have an amount worked out is refused as a whole.
+                || has_any_word(part, &self.states) && self.reckons(part).is_none()
+                || self.is_labelled(form, part)
                 || after_word(part.to_lowercase().as_str(), &self.asks_for).is_some()
                 || [
                     &self.draft,
@@ -60,8 +63,16 @@ impl RuleReader {
         remarks.iter().find(says_more).cloned()
     }
 
+    /// Returns true if a part begins with the name of the reason, behind which all of it was read.
+    fn is_labelled(&self, form: &Form<FormKind>, part: &str) -> bool {
+        let lower = part.trim().to_lowercase();
+        form.field("reason").is_some_and(|field| {
+            after_word(self.led(&lower), &[field.en.as_str(), field.zh.as_str()]).is_some()
+        })
+    }
+
     /// Returns true if a text has only words that say nothing of their own.
-    fn says_nothing(&self, text: &str) -> bool {
+    pub(super) fn says_nothing(&self, text: &str) -> bool {
         let lower = text.to_lowercase();
         let known = || {
             self.plain
@@ -69,6 +80,7 @@ impl RuleReader {
                 .chain(&self.lead)
                 .chain(&self.further)
                 .chain(&self.change)
+                .chain(&self.either)
         };
         let is_known = |word: &str| known().any(|it| it == word);
         let han = known().filter(|word| !word.is_ascii());
