@@ -1,6 +1,6 @@
 use std::env;
 
-/// Returns the share of the cases of a simulation that is tried: every `n`-th, as the environment
+/// Returns the share of the cases of a simulation or a corpus that is tried: every `n`-th, as the environment
 /// variable `FUGATO_SHARE` says; 1, which is every case, if it is not set or is no number.
 ///
 /// A developer who runs all tests many times a day sets it; what decides about a change does not.

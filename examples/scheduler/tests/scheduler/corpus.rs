@@ -23,18 +23,18 @@ use scheduler::calendar::Lang;
 use servers::Llama;
 
 use self::{
-    case::{corpus, known},
+    case::{Case, corpus, known},
     models::{MisbehavingModel, Misbehaviour},
     world::World,
 };
 
-/// Runs all cases of a language, and returns those that fail with what is wrong.
-async fn failures(lang: Lang) -> BTreeMap<String, Vec<String>> {
+/// Runs cases of a language, and returns those that fail with what is wrong.
+async fn failures(lang: Lang, cases: &[Case]) -> BTreeMap<String, Vec<String>> {
     let mut failed = BTreeMap::new();
-    for case in corpus(lang) {
-        let outcome = World::new(&case, lang, None).await.run(&case).await;
-        let mut wrong = check::wrong(&case, &outcome);
-        wrong.extend(check::foreign(&case, &outcome));
+    for case in cases {
+        let outcome = World::new(case, lang, None).await.run(case).await;
+        let mut wrong = check::wrong(case, &outcome);
+        wrong.extend(check::foreign(case, &outcome));
         if !wrong.is_empty() {
             failed.insert(case.id.clone(), wrong);
         }
@@ -42,10 +42,10 @@ async fn failures(lang: Lang) -> BTreeMap<String, Vec<String>> {
     failed
 }
 
-/// Asserts that exactly the cases that are known to fail do.
+/// Asserts that of the [share] of the cases that is tried exactly those that are known to fail do.
 async fn assert_understood(lang: Lang) {
-    let failed = failures(lang).await;
-    let cases = corpus(lang);
+    let cases: Vec<_> = corpus(lang).into_iter().step_by(share()).collect();
+    let failed = failures(lang, &cases).await;
     let (all, right) = (cases.len(), cases.len() - failed.len());
     let percent = right * 100 / all;
     let mut report = format!("{lang}: {right} of {all} requests are served right ({percent} %)\n");
@@ -61,7 +61,8 @@ async fn assert_understood(lang: Lang) {
     show(&report);
     let known = known(lang);
     let failed: BTreeSet<_> = failed.into_keys().collect();
-    let listed: BTreeSet<_> = known.into_keys().collect();
+    let is_tried = |id: &String| cases.iter().any(|case| case.id == *id);
+    let listed: BTreeSet<_> = known.into_keys().filter(is_tried).collect();
     let new: Vec<_> = failed.difference(&listed).collect();
     let mended: Vec<_> = listed.difference(&failed).collect();
     assert!(
