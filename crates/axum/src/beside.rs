@@ -19,55 +19,78 @@ pub(crate) fn brings_something(extra: &Map<String, Value>) -> bool {
     named(extra).next().is_some()
 }
 
-/// Refuses fields that a card does not take beside the words of its answer.
-pub(crate) fn check(asked: &Interrupt, extra: &Map<String, Value>) -> Result<(), BadInput> {
-    let schema = asked.question.schema.as_value();
-    let beside = property(schema, schema, BESIDE, 0);
-    let mut allowed = vec![];
-    if let Some(beside) = beside {
-        names(schema, beside, &mut allowed, 0);
-        if allowed.is_empty() {
-            // An object without names takes any.
-            return Ok(());
-        }
-    }
-    let is_unknown = |name: &&String| !allowed.contains(&name.as_str());
-    let unknown: Vec<_> = named(extra).filter(is_unknown).map(quoted).collect();
-    if unknown.is_empty() {
+/// Refuses the fields of `content` that a card does not take beside the words of its answer.
+pub(crate) fn check(
+    asked: &Interrupt,
+    extra: &Map<String, Value>,
+    content: &[&str],
+) -> Result<(), BadInput> {
+    let fields = Taken::by(asked);
+    let is_lost = |name: &&String| content.contains(&name.as_str()) && !fields.takes(name);
+    let lost: Vec<_> = named(extra).filter(is_lost).map(quoted).collect();
+    if lost.is_empty() {
         return Ok(());
     }
     let and = say!(" and ", "和");
-    let unknown = listed(&unknown, &and);
-    let allowed: Vec<_> = allowed.into_iter().map(quoted).collect();
+    let lost = listed(&lost, &and);
+    let allowed: Vec<_> = fields.0.into_iter().flatten().map(quoted).collect();
     let takes = match allowed.as_slice() {
         [] => say!("nothing", "没有别的"),
         allowed => listed(allowed, &and),
     };
     Err(BadInput::new(say!(
-        "{unknown} cannot come with an answer to this card: beside the words it takes {takes}; the card \
+        "{lost} cannot come with an answer to this card: beside the words it takes {takes}; the card \
          waits",
-        "{unknown} 不能随对这张卡片的回答一起发来：除了文字，它接受的有 {takes}；卡片还在等待"
+        "{lost} 不能随对这张卡片的回答一起发来：除了文字，它接受的有 {takes}；卡片还在等待"
     )))
 }
 
 /// Returns an answer in words with what came beside them, in the form that a button sends too; none
-/// if nothing came.
+/// if nothing came that the card takes.
 pub(crate) fn reply(
     asked: &Interrupt,
     (action, text): (&str, Option<&str>),
     extra: &Map<String, Value>,
+    content: &[&str],
 ) -> Result<Option<ReplyForm>, BadInput> {
-    if !brings_something(extra) {
+    check(asked, extra, content)?;
+    let fields = Taken::by(asked);
+    if !named(extra).any(|name| fields.takes(name)) {
         return Ok(None);
     }
-    check(asked, extra)?;
+    let beside = extra.iter().filter(|(name, _)| fields.takes(name));
+    let beside: Map<_, _> = beside
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     let mut reply = Map::new();
     reply.insert("action".to_owned(), action.into());
     if let Some(text) = text {
         reply.insert("text".to_owned(), text.into());
     }
-    reply.insert(BESIDE.to_owned(), json!(extra));
+    reply.insert(BESIDE.to_owned(), json!(beside));
     Ok(Some(ReplyForm::Value(reply.into())))
+}
+
+/// The fields that a card takes beside words; none if it takes any.
+struct Taken<'s>(Option<Vec<&'s str>>);
+
+impl<'s> Taken<'s> {
+    fn by(asked: &'s Interrupt) -> Self {
+        let schema = asked.question.schema.as_value();
+        let mut allowed = vec![];
+        let Some(beside) = property(schema, schema, BESIDE, 0) else {
+            return Self(Some(allowed));
+        };
+        names(schema, beside, &mut allowed, 0);
+        // An object without names takes any.
+        Self((!allowed.is_empty()).then_some(allowed))
+    }
+
+    fn takes(&self, name: &str) -> bool {
+        self.0
+            .as_ref()
+            .is_none_or(|allowed| allowed.contains(&name))
+    }
 }
 
 /// Returns the names of fields that say something about a card.

@@ -203,7 +203,12 @@ async fn worded<A: ServedAgent>(
     if !is_meant || !is_card || said.text.trim().is_empty() {
         return Ok(None);
     }
-    let words = beside::reply(asked, ("say", Some(&said.text)), &said.extra)?;
+    let words = beside::reply(
+        asked,
+        ("say", Some(&said.text)),
+        &said.extra,
+        agent.content_fields(),
+    )?;
     let plain = || ReplyForm::Value(json!({ "action": "say", "text": said.text }));
     let mut answered = QuestionAnswer::to(asked.id.clone(), words.unwrap_or_else(plain));
     answered.digest.clone_from(&asked.question.digest);
@@ -275,7 +280,12 @@ async fn decided<A: ServedAgent>(
                 ("reject", ReplyForm::Reject)
             };
             let reason = consent::reason(said);
-            let with_fields = beside::reply(&asked, (action, reason.as_deref()), &said.extra)?;
+            let with_fields = beside::reply(
+                &asked,
+                (action, reason.as_deref()),
+                &said.extra,
+                agent.content_fields(),
+            )?;
             let mut answered = QuestionAnswer::to(asked.id.clone(), with_fields.unwrap_or(reply));
             answered.reason = reason;
             let given = GivenAnswers {
@@ -318,7 +328,7 @@ async fn heard_as_answer<A: ServedAgent>(
     // The agent has read the fields that a question takes; others would be lost.
     for asked in &open {
         if answers.concern(std::slice::from_ref(&asked.id)) {
-            beside::check(asked, &said.extra)?;
+            beside::check(asked, &said.extra, agent.content_fields())?;
         }
     }
     let answers = answers.by(Attribution::new(said.caller.name(), said.door));

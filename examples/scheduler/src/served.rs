@@ -160,6 +160,10 @@ impl fugato::axum::ServedAgent for ServedScheduler {
         4_000
     }
 
+    fn content_fields(&self) -> &[&str] {
+        &["change"]
+    }
+
     fn runner(&self) -> &Runner<AgentState> {
         self.service.runner()
     }

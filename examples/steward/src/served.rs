@@ -104,6 +104,10 @@ impl fugato::axum::ServedAgent for ServedSteward {
         4_000
     }
 
+    fn content_fields(&self) -> &[&str] {
+        &["base_date", "attachments", "context"]
+    }
+
     fn runner(&self) -> &Runner<Steward> {
         self.service.runner()
     }

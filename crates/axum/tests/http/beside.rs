@@ -92,6 +92,10 @@ impl ServedAgent for Clerk {
         "claims"
     }
 
+    fn content_fields(&self) -> &[&str] {
+        &["context", "attachments", "budget"]
+    }
+
     fn runner(&self) -> &Runner<Claims> {
         &self.0
     }
@@ -281,6 +285,21 @@ async fn k35_what_brings_nothing_is_no_reason_to_refuse_a_yes() {
     let nothing = json!({ "lang": "en", "context": {}, "attachments": [], "note": null });
     for (path, told, got) in each("plain", "yes", &nothing).await {
         assert_eq!(got, json!(true), "{path}: {told}");
+    }
+}
+
+/// A client sends its settings with every message, and whoever uses it cannot leave them out.
+#[tokio::test]
+async fn k35_a_setting_is_no_reason_to_refuse_a_yes() {
+    let settings = json!({ "thinking": true, "webSearch": { "depth": 2 } });
+    for (path, told, got) in each("plain", "yes", &settings).await {
+        assert_eq!(got, json!(true), "{path}: {told}");
+    }
+    let mut both = settings;
+    both["context"] = json!({ "amount": 300 });
+    let taken = json!({ "action": "approve", "beside": { "context": { "amount": 300 } } });
+    for (path, told, got) in each("claim", "yes", &both).await {
+        assert_eq!(got, taken, "{path}: {told}");
     }
 }
 
