@@ -1,5 +1,8 @@
 //! A stock client of OpenAI's protocol: it names no conversation, and repeats all that was said.
-use std::time::{Duration, Instant};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use fugato_state::Lang;
 use serde_json::{Value, json};
@@ -183,43 +186,50 @@ pub fn check_patience(program: &TestProgram, words: [&str; 2]) {
         ["The model `m` did not answer", "The model took longer than"],
         ["模型`m`没有回答", "模型太久没有回答"],
     ];
-    let second = Duration::from_secs(1);
-    let runtime = Runtime::new().expect("a runtime");
-    for (fault, silence, time) in [
-        (ServerFault::Hangs, "1", "60"),
-        (ServerFault::Drip(second), "60", "2"),
-    ] {
-        let model = FaultyServer::start(fault);
-        let (asks, limits) = (
-            ["--base-url", model.url(), "--model", "m"],
-            ["--model-silence", silence, "--model-time", time],
-        );
-        let flags = [asks, limits].concat();
-        for (nth, (words, told)) in words.iter().zip(told).enumerate() {
-            let thread = format!("{silence}-{nth}");
-            let say = ["--thread", &thread, "say", words];
-            let begun = Instant::now();
-            let ran = program.run(&[&flags[..], &say].concat());
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{fault:?} {:?}",
-                begun.elapsed()
-            );
-            assert!(ran.well, "{fault:?}: {ran:?}");
-            assert!(says_any(&ran.told(), told), "{fault:?}: {ran:?}");
-            // Each server of its own: a model that failed is left alone for a while.
-            let serve = ["serve", "--listen", "127.0.0.1:0"];
-            let server = program.server(&[&flags[..], &serve].concat());
-            let begun = Instant::now();
-            let said = StockClient::new(&server, &runtime).say(words);
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{fault:?} {:?}",
-                begun.elapsed()
-            );
-            assert!(says_any(&said, told), "{fault:?}: {said:?}");
+    // Each waits most of the time.
+    thread::scope(|scope| {
+        for (words, told) in words.into_iter().zip(told) {
+            scope.spawn(move || check_patience_with(program, HANGS, words, told));
+            scope.spawn(move || check_patience_with(program, DRIPS, words, told));
         }
-    }
+    });
+}
+
+/// A fault of a model, and the seconds that it may be silent, and may take.
+type Slowness = (ServerFault, &'static str, &'static str);
+
+const HANGS: Slowness = (ServerFault::Hangs, "1", "60");
+const DRIPS: Slowness = (ServerFault::Drip(Duration::from_secs(1)), "60", "2");
+
+fn check_patience_with(
+    program: &TestProgram,
+    (fault, silence, time): Slowness,
+    words: &str,
+    told: [&str; 2],
+) {
+    let runtime = Runtime::new().expect("a runtime");
+    let model = FaultyServer::start(fault);
+    let (asks, limits) = (
+        ["--base-url", model.url(), "--model", "m"],
+        ["--model-silence", silence, "--model-time", time],
+    );
+    let flags = [asks, limits].concat();
+    let thread = format!("{silence}-{}", words.is_ascii());
+    let say = ["--thread", &thread, "say", words];
+    let begun = Instant::now();
+    let ran = program.run(&[&flags[..], &say].concat());
+    let took = begun.elapsed();
+    assert!(took < PATIENCE, "{fault:?} {took:?}");
+    assert!(ran.well, "{fault:?}: {ran:?}");
+    assert!(says_any(&ran.told(), told), "{fault:?}: {ran:?}");
+    // A server of its own: a model that failed is left alone for a while.
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let server = program.server(&[&flags[..], &serve].concat());
+    let begun = Instant::now();
+    let said = StockClient::new(&server, &runtime).say(words);
+    let took = begun.elapsed();
+    assert!(took < PATIENCE, "{fault:?} {took:?}");
+    assert!(says_any(&said, told), "{fault:?}: {said:?}");
 }
 
 fn says_any(text: &str, parts: [&str; 2]) -> bool {

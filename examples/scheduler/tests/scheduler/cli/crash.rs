@@ -1,5 +1,5 @@
 //! Killed, interrupted or competing processes: nothing is lost, nothing is placed twice.
-use fugato_testkit::assert_contains;
+use fugato_testkit::{assert_contains, share};
 use std::{
     io::{BufRead as _, BufReader},
     process::{Child, Stdio},
@@ -29,7 +29,8 @@ fn kill(child: &mut Child) {
     child.wait().unwrap();
 }
 
-/// Kills the job after every number of lines, in a folder of its own each time, and goes on with it.
+/// Kills the job after every number of lines, or every fifth if not all cases are tried, in a folder of
+/// its own each time, and goes on with it.
 fn comes_to_the_same_end(begin: impl Fn(usize) -> Work + Sync) {
     let undisturbed = Work::new();
     undisturbed.ok(&["--yes"]);
@@ -56,7 +57,10 @@ fn comes_to_the_same_end(begin: impl Fn(usize) -> Work + Sync) {
         }
     };
     let went_on: Vec<bool> = thread::scope(|scope| {
-        let killed: Vec<_> = (0..20).map(|n| scope.spawn(killed(n))).collect();
+        let killed: Vec<_> = (0..20)
+            .step_by(share().min(5))
+            .map(|n| scope.spawn(killed(n)))
+            .collect();
         let ended = killed.into_iter().map(|trial| trial.join().unwrap());
         ended.collect()
     });
