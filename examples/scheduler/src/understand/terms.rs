@@ -199,6 +199,13 @@ fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
             at += 1;
             continue;
         };
+        // "Plan everything" has only words of asides, and is a wish of its own.
+        if wish == TermsWish::Aside && end - at < clauses.len() {
+            let text = sentence::raw(&clauses.get(at..end)?.concat());
+            if understand(&text, facts) == Understanding::PlaceAll {
+                return None;
+            }
+        }
         said.remarks.extend(sentence.remark());
         said.wishes.push(wish);
         if !sentence.names.is_empty() {

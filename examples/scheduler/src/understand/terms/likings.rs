@@ -96,14 +96,26 @@ impl Sentence<'_> {
         }
         let liking = self.liking()?;
         let days = self.habitual(false)?;
-        // "Not on Sundays and not in the mornings" are two times.
+        // "Not on Sundays and not in the mornings" are two times, as are "no mornings, and keep Sundays
+        // free" and "Monday mornings and Friday evenings".
         let denials = self.words.iter().filter(|word| matches!(word, Not | Never));
-        if denials.count() > 1 && !days.is_empty() {
+        let likings = denials.count() + usize::from(self.has(Keep) || self.has(Free));
+        if likings > 1 && !days.is_empty() || self.parts_of_day().len() > 1 {
             return None;
         }
+        // "Plan everything and avoid mornings" wants something placed, too; "do not put anything there"
+        // does not.
+        let denied = |word: &TermWord| matches!(word, Not | Never | Keep | Free);
+        let follows = |pair: &[TermWord]| matches!(pair, [word, Put] if !denied(word));
+        let placed = self.words.first() == Some(&Put) || self.words.windows(2).any(follows);
+        if placed && self.words.iter().any(denied) {
+            return None;
+        }
+        // The evenings of all days are a preference of their own.
+        let every_day = self.again && !self.has(Evening);
         let (from, to) = match self.ranges.as_slice() {
             [range] => self.range(*range)?,
-            [] if !days.is_empty() => self.span_of(self.part()?)?,
+            [] if every_day || !days.is_empty() => self.span_of(self.part()?)?,
             _ => return None,
         };
         Some(timed(days, from, to, liking))

@@ -70,7 +70,7 @@ fn ordinal(text: &str) -> Option<(TermWord, &str)> {
     Some((TermWord::Nth(u8::try_from(nth).ok()?), rest))
 }
 
-/// Separates tokens at pauses, and at words such as "but".
+/// Separates tokens at pauses, and at words such as "but" and "and".
 pub(super) fn clauses(tokens: &[TermToken]) -> Vec<Vec<TermToken>> {
     let is_end = |token: &TermToken| {
         let between = token.text == "-" || token.text == "/";
@@ -78,7 +78,7 @@ pub(super) fn clauses(tokens: &[TermToken]) -> Vec<Vec<TermToken>> {
     };
     let mut clauses: Vec<Vec<TermToken>> = vec![vec![]];
     for token in tokens {
-        let begins = token.kind == TokenKind::Word(TermWord::But);
+        let begins = token.kind == TokenKind::Word(TermWord::But) || token.text == "and";
         if begins {
             clauses.push(vec![]);
         }
@@ -299,13 +299,25 @@ impl<'f> Sentence<'f> {
     }
 
     pub(super) fn part(&self) -> Option<Part> {
-        self.words.iter().find_map(|word| match word {
+        self.parts_of_day().first().copied()
+    }
+
+    /// Returns the parts of a day that are named, each once.
+    pub(super) fn parts_of_day(&self) -> Vec<Part> {
+        let named = self.words.iter().filter_map(|word| match word {
             TermWord::Morning => Some(Part::Morning),
             TermWord::Noon => Some(Part::Noon),
             TermWord::Afternoon => Some(Part::Afternoon),
             TermWord::Evening | TermWord::Late => Some(Part::Evening),
             _ => None,
-        })
+        });
+        let mut parts = vec![];
+        for part in named {
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        parts
     }
 
     pub(super) fn clock(&self, (hour, minute, certain): ClockWords) -> Option<Time> {
