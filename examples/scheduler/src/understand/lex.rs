@@ -388,6 +388,54 @@ pub(super) static TERMS: LazyLock<Lexicon<TermWord>> = LazyLock::new(|| {
     )
 });
 
+/// Returns true for the word before what is moved, which is part of another name as well: "shift the
+/// essay" is no "Shift at the library".
+fn is_move(tokens: &[Token], at: usize) -> bool {
+    let (before, rest) = tokens.split_at(at);
+    let [token, rest @ ..] = rest else {
+        return false;
+    };
+    let is_part = matches!(&token.kind, Kind::Name(name) if !name.exact);
+    let means_move = || {
+        let (meanings, rest) = LEXICON.longest(&token.text)?;
+        let mut meanings = meanings.into_iter();
+        (rest.is_empty() && meanings.any(|it| *it == Meaning::Verb(Verb::Move))).then_some(())
+    };
+    let ends = |it: &&Token| matches!(it.kind, Kind::Stop(_) | Kind::Pause);
+    let mut lead = before.iter().rev().take_while(|it| !ends(it));
+    let what = rest.iter().find(|it| it.kind != Kind::Filler);
+    is_part
+        && means_move().is_some()
+        && lead.all(|it| it.kind == Kind::Filler)
+        && what.is_some_and(|it| {
+            matches!(it.kind, Kind::Name(_)) || ["everything", "all"].contains(&it.text.as_str())
+        })
+}
+
+/// Takes parts of names for what they mean here.
+fn no_names(tokens: &mut [Token]) {
+    // "By 1 day" is no "Middlemarch, book 1".
+    for at in 1..tokens.len() {
+        let (before, behind) = tokens.split_at_mut(at);
+        let (Some(token), Some(next)) = (before.last_mut(), behind.first()) else {
+            continue;
+        };
+        let counts = matches!(
+            next.kind,
+            Kind::Noun(Noun::Day | Noun::Weeks | Noun::Hour | Noun::Minute | Noun::Section)
+        );
+        if let (true, Ok(number)) = (counts, token.text.parse()) {
+            token.kind = Kind::Number(number);
+        }
+    }
+    for at in 0..tokens.len() {
+        let moves = is_move(tokens, at);
+        if let Some(token) = tokens.get_mut(at).filter(|_| moves) {
+            token.kind = Kind::Verb(Verb::Move);
+        }
+    }
+}
+
 /// Returns the tokens of a text.
 pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
     let names = names(facts.schedule);
@@ -421,20 +469,7 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
         raw: token.raw,
     };
     let mut tokens: Vec<Token> = tokens.map(token).collect();
-    // "By 1 day" is no "Middlemarch, book 1".
-    for at in 1..tokens.len() {
-        let (before, behind) = tokens.split_at_mut(at);
-        let (Some(token), Some(next)) = (before.last_mut(), behind.first()) else {
-            continue;
-        };
-        let counts = matches!(
-            next.kind,
-            Kind::Noun(Noun::Day | Noun::Weeks | Noun::Hour | Noun::Minute | Noun::Section)
-        );
-        if let (true, Ok(number)) = (counts, token.text.parse()) {
-            token.kind = Kind::Number(number);
-        }
-    }
+    no_names(&mut tokens);
     // 晚一个小时 is later, and no evening.
     let later = |tokens: &[Token]| {
         let unit = |it: &Token| {

@@ -210,6 +210,20 @@ fn sch_51_weekends_off_are_no_course_that_is_named_after_them() {
 }
 
 #[test]
+fn sch_51_what_is_shifted_is_no_course_with_that_name() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    let fixed = "“Shift at the library” is a fixed course";
+    for words in [
+        "shift everything on Friday to Saturday",
+        "please shift the essay",
+    ] {
+        assert_lacks(&work.ok(&["say", words]), fixed);
+    }
+    assert_contains(&work.ok(&["say", "move the shift to Friday"]), fixed);
+}
+
+#[test]
 fn sch_31_another_rough_build_of_a_whole_schedule_shows_what_it_moves() {
     let work = Work::new();
     work.ok(&["--yes", "--lang", "zh"]);
