@@ -1,5 +1,5 @@
-//! What comes beside words that answer a card: it is part of the answer, or it is refused by its
-//! name. Nothing of it may be lost, because the person believes that it was read.
+//! The fields that come beside words that answer a card: they are part of the answer, or are refused by
+//! their names. Nothing of them may be lost, because the person believes that it was read.
 use fugato_state::{Interrupt, say};
 use fugato_stream::ReplyForm;
 use serde_json::{Map, Value, json};
@@ -25,7 +25,7 @@ pub(crate) fn check(
     extra: &Map<String, Value>,
     content: &[&str],
 ) -> Result<(), BadInput> {
-    let fields = Taken::by(asked);
+    let fields = AllowedFields::of(asked);
     let is_lost = |name: &&String| content.contains(&name.as_str()) && !fields.takes(name);
     let lost: Vec<_> = named(extra).filter(is_lost).map(quoted).collect();
     if lost.is_empty() {
@@ -54,7 +54,7 @@ pub(crate) fn reply(
     content: &[&str],
 ) -> Result<Option<ReplyForm>, BadInput> {
     check(asked, extra, content)?;
-    let fields = Taken::by(asked);
+    let fields = AllowedFields::of(asked);
     if !named(extra).any(|name| fields.takes(name)) {
         return Ok(None);
     }
@@ -72,10 +72,10 @@ pub(crate) fn reply(
 }
 
 /// The fields that a card takes beside words; none if it takes any.
-struct Taken<'s>(Option<Vec<&'s str>>);
+struct AllowedFields<'s>(Option<Vec<&'s str>>);
 
-impl<'s> Taken<'s> {
-    fn by(asked: &'s Interrupt) -> Self {
+impl<'s> AllowedFields<'s> {
+    fn of(asked: &'s Interrupt) -> Self {
         let schema = asked.question.schema.as_value();
         let mut allowed = vec![];
         let Some(beside) = property(schema, schema, BESIDE, 0) else {

@@ -1,4 +1,4 @@
-//! What comes beside words under a card: it is in the answer, or it is refused by its name.
+//! Fields beside words under a card: they are in the answer, or are refused by their names.
 use std::sync::Arc;
 
 use async_trait::async_trait;

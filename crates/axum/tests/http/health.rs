@@ -1,4 +1,4 @@
-//! What a probe is told of a store that takes no write.
+//! The answer to a probe about a store that takes no write.
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU64, Ordering},

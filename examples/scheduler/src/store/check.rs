@@ -115,12 +115,12 @@ pub enum StaleFact {
         /// The number of the day.
         day: u16,
     },
-    /// What the write replaces or removes is another than the writer has seen.
+    /// The part that the write replaces or removes is another than the writer has seen.
     #[error("{0}")]
     Part(CalendarPart),
 }
 
-/// What a write replaces or removes as a whole.
+/// The part of a calendar that a write replaces or removes as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
 #[non_exhaustive]

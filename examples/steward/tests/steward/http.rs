@@ -166,7 +166,7 @@ async fn stw_13_what_comes_beside_words_under_a_card_is_never_lost() -> TestResu
     Ok(())
 }
 
-/// What a button asked for is not changed by what comes beside a yes.
+/// A change that a button asked for is not altered by fields beside a yes.
 #[tokio::test]
 async fn stw_13_nothing_comes_beside_a_yes_to_what_a_button_asked_for() -> TestResult {
     let (wire, stage) = Wire::new().await;
