@@ -412,6 +412,19 @@ impl AppState {
         self.under_way().contains_key(&to.thread)
     }
 
+    /// Returns false if a thread is still worked on after a moment: a client knows the end of a run
+    /// before this process is done with it, and its title is stored after it.
+    pub(crate) async fn comes_to_rest(&self, to: &Address) -> bool {
+        let rests = async {
+            drop(self.titling.lock().await);
+            while self.is_under_way(to) || self.agent.is_live(&to.thread) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let moment = Duration::from_millis(500);
+        tokio::time::timeout(moment, rests).await.is_ok()
+    }
+
     /// Takes a stream permit of the caller's tenant, or refuses at the limit.
     pub(crate) fn reader(&self, caller: &Caller) -> ApiResult<LoadPermit> {
         self.loads.stream(&caller.tenant, &self.limits)

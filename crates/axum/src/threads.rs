@@ -242,7 +242,7 @@ pub(crate) async fn remove(
 ) -> ApiResult {
     let to = app_state.find(&caller, &name, ThreadAccess::Write).await?;
     app_state.must_exist(&to).await?;
-    if app_state.is_under_way(&to) || app_state.agent.is_live(&to.thread) {
+    if !app_state.comes_to_rest(&to).await {
         let message = say!("a run is under way: cancel it first", "正在运行：请先取消");
         return Err(ApiError::new(StatusCode::CONFLICT, "busy", message));
     }

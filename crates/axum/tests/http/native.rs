@@ -238,6 +238,19 @@ async fn k18_a_thread_is_looked_into_and_forked() {
     );
 }
 
+/// The end of a run is told before its process is done with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thread_whose_end_was_told_can_be_removed_at_once() {
+    let client = LetterServer::open().client();
+    for n in 0..100 {
+        let desk = format!("desk-{n}");
+        client.run(&desk, "talk").await;
+        let path = format!("/threads/{desk}");
+        let removed = client.with(Method::DELETE, &path, &[], Value::Null).await;
+        assert_eq!(removed.status, StatusCode::NO_CONTENT, "{desk}");
+    }
+}
+
 #[tokio::test]
 async fn a_graph_is_drawn_with_the_names_that_events_use() {
     let graph = LetterServer::open().client().get("/graph").await.json();
