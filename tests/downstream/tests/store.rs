@@ -53,5 +53,5 @@ mod log {
 }
 
 mod kernel {
-    fugato_testkit::kernel_suite!(super::Files::default());
+    fugato_testkit::kernel_suite!(super::Files::default(), if true, in shares);
 }

@@ -7,13 +7,13 @@ use crate::{
 mod in_memory {
     use super::*;
 
-    fugato_testkit::kernel_suite!(Objects::in_memory());
+    fugato_testkit::kernel_suite!(Objects::in_memory(), if true, in shares);
 }
 
 mod in_a_folder {
     use super::*;
 
-    fugato_testkit::kernel_suite!(Objects::in_a_folder());
+    fugato_testkit::kernel_suite!(Objects::in_a_folder(), if true, in shares);
 }
 
 mod in_a_bucket {

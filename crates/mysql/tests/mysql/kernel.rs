@@ -2,4 +2,4 @@
 
 use crate::common::{Databases, shared};
 
-fugato_testkit::kernel_suite!(Databases::default(), if shared().is_some());
+fugato_testkit::kernel_suite!(Databases::default(), if shared().is_some(), in shares);

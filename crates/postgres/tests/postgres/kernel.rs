@@ -6,5 +6,6 @@ use servers::Postgres;
 
 fugato_testkit::kernel_suite!(
     Schemas::new(Synchronous::Full),
-    if Postgres::shared().is_some()
+    if Postgres::shared().is_some(),
+    in shares
 );

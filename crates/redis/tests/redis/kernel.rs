@@ -5,5 +5,6 @@ use fugato_redis::ServerDurability;
 
 fugato_testkit::kernel_suite!(
     Prefixes::on(durable(), ServerDurability::Disk),
-    if durable().is_some()
+    if durable().is_some(),
+    in shares
 );

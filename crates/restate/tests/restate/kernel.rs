@@ -244,4 +244,8 @@ impl LogFactory for PlacedScenario {
     }
 }
 
-fugato_testkit::kernel_suite!(PlacedScenario::new(), if Service::shared().is_some());
+fugato_testkit::kernel_suite!(
+    PlacedScenario::new(),
+    if Service::shared().is_some(),
+    in shares
+);

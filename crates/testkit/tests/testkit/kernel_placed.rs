@@ -208,7 +208,9 @@ const ALONE: [(&str, &[&str]); 6] = [
 /// Every scenario is as it is without an engine, and only those that are named are without one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_engine_goes_on_with_all_scenarios_but_those_that_are_named() -> CheckResult {
-    let ran = stream::iter(kernel::SCENARIOS).map(|scenario| {
+    let tried = kernel::SCENARIOS.iter();
+    let tried = tried.filter(|scenario| kernel::is_in_share(scenario));
+    let ran = stream::iter(tried).map(|scenario| {
         tokio::spawn(async move {
             let placed = YieldingEngine::default();
             let verdict = kernel::run(scenario, &placed).await;
