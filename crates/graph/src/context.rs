@@ -5,7 +5,7 @@ use std::{
 };
 
 use fugato_state::{Millis, Question, RunId, State, ThreadId};
-use fugato_stream::{Event, EventKind, Hub, Origin};
+use fugato_stream::{Event, EventKind, Hub, Origin, Piece};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
@@ -230,8 +230,18 @@ impl<S: State> Context<S> {
         self.heartbeat();
         if self.has_subscribers() || (self.shared.late_readers && kind.is_delta()) {
             let make = || Arc::new(self.shared.origin(&self.at, self.path, self.attempt));
-            let origin = self.origin.get_or_init(make).clone();
-            self.shared.hub.send(self.shared.event(Some(origin), kind));
+            let origin = self.origin.get_or_init(make);
+            let shared = &self.shared;
+            if kind.is_delta() {
+                shared.hub.send_piece(Piece {
+                    thread: &shared.thread,
+                    run: shared.run,
+                    origin: Some(origin),
+                    kind: &kind,
+                });
+            } else {
+                shared.hub.send(shared.event(Some(origin.clone()), kind));
+            }
         }
     }
 }

@@ -253,9 +253,37 @@ impl EventKind {
     /// Returns true for a piece of something that is open: text, reasoning, or the arguments of a
     /// call.
     pub fn is_delta(&self) -> bool {
-        matches!(
-            self,
-            Self::TextDelta { .. } | Self::ReasoningDelta { .. } | Self::ToolCallDelta { .. }
-        )
+        self.piece().is_some()
+    }
+
+    /// Returns the text that a delta appends.
+    pub(crate) fn piece(&self) -> Option<&Text> {
+        match self {
+            Self::TextDelta { text, .. }
+            | Self::ReasoningDelta { text, .. }
+            | Self::ToolCallDelta {
+                arguments: text, ..
+            } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the text that a delta appends, to change it.
+    pub(crate) fn piece_mut(&mut self) -> Option<&mut Text> {
+        match self {
+            Self::TextDelta { text, .. }
+            | Self::ReasoningDelta { text, .. }
+            | Self::ToolCallDelta {
+                arguments: text, ..
+            } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Replaces the text that a delta appends.
+    pub(crate) fn set_piece(&mut self, text: Text) {
+        if let Some(piece) = self.piece_mut() {
+            *piece = text;
+        }
     }
 }

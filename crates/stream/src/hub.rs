@@ -1,9 +1,9 @@
 //! Fan-out of one run's events to many readers, without waiting for any of them.
 mod block;
+mod piece;
 mod queue;
 
 use std::{
-    collections::VecDeque,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -15,9 +15,10 @@ use std::{
 use fugato_state::Seq;
 use futures::Stream;
 
+pub use self::piece::Piece;
 use self::{
     block::{merge, reopened, same_block},
-    queue::Ring,
+    queue::{Batch, Ring},
 };
 use crate::{Event, EventKind};
 
@@ -85,7 +86,9 @@ impl Hub {
         let ring = Arc::new(Ring::default());
         {
             let mut queue = lock(&ring.queue);
-            queue.events.extend(inner.open.iter().flat_map(reopened));
+            for event in inner.open.iter().flat_map(reopened) {
+                queue.events.push(event);
+            }
             queue.closed = inner.closed;
         }
         inner.readers.push(ring.clone());
@@ -93,7 +96,7 @@ impl Hub {
         Subscription {
             ring,
             hub: self.clone(),
-            batch: VecDeque::new(),
+            batch: Batch::default(),
         }
     }
 
@@ -115,7 +118,25 @@ impl Hub {
 
     /// Sends one event to every reader.
     pub fn send(&self, event: Event) {
-        self.deliver([event]);
+        if event.seq.is_none() && event.kind.is_delta() {
+            self.send_piece(Piece::of(&event));
+        } else {
+            self.deliver([event]);
+        }
+    }
+
+    /// Sends a piece of something that is open to every reader. Of a block that readers are getting
+    /// already, no more than the text is copied.
+    pub fn send_piece(&self, piece: Piece<'_>) {
+        let mut inner = lock(&self.inner);
+        if !inner.extend_open(piece) {
+            inner.open.push(piece.event());
+        }
+        self.open.store(true, Ordering::Relaxed);
+        self.relay_on(&mut inner, |relay| relay.send_piece(piece));
+        for ring in &inner.readers {
+            ring.push_piece(piece);
+        }
     }
 
     /// Sends the events of one record: a lagging reader gets all of them or none.
@@ -131,14 +152,7 @@ impl Hub {
             inner.remember(event);
         }
         self.open.store(!inner.open.is_empty(), Ordering::Relaxed);
-        inner.relays.retain(|relay| {
-            let Some(relay) = relay.upgrade() else {
-                self.heard.fetch_sub(1, Ordering::Relaxed);
-                return false;
-            };
-            relay.deliver(events.clone());
-            true
-        });
+        self.relay_on(&mut inner, |relay| relay.deliver(events.clone()));
         let Some((last, others)) = inner.readers.split_last() else {
             return;
         };
@@ -146,6 +160,18 @@ impl Hub {
             ring.push(events.clone());
         }
         last.push(events);
+    }
+
+    /// Calls `send` for each hub to which this one relays, as long as it exists.
+    fn relay_on(&self, inner: &mut Inner, send: impl Fn(&Self)) {
+        inner.relays.retain(|relay| {
+            let Some(relay) = relay.upgrade() else {
+                self.heard.fetch_sub(1, Ordering::Relaxed);
+                return false;
+            };
+            send(&relay);
+            true
+        });
     }
 
     /// Marks durable events from this position on as skipped for every reader, because there was
@@ -173,12 +199,15 @@ impl Hub {
 }
 
 impl Inner {
+    /// Adds a piece to the text of its open block; false if there is none.
+    fn extend_open(&mut self, piece: Piece<'_>) -> bool {
+        self.open.iter_mut().rev().any(|open| merge(open, piece))
+    }
+
     /// Keeps the merged text of each open block for late readers.
     fn remember(&mut self, event: &Event) {
         match &event.kind {
-            kind if kind.is_delta()
-                && !self.open.iter_mut().rev().any(|open| merge(open, event)) =>
-            {
+            kind if kind.is_delta() && !self.extend_open(Piece::of(event)) => {
                 self.open.push(event.clone());
             }
             // Tasks name their blocks themselves, so two may use one name.
@@ -221,21 +250,21 @@ fn same_task(one: &Event, other: &Event) -> bool {
 pub struct Subscription {
     ring: Arc<Ring>,
     hub: Arc<Hub>,
-    batch: VecDeque<Event>,
+    batch: Batch,
 }
 
 impl Stream for Subscription {
     type Item = HubItem;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<HubItem>> {
-        if let Some(event) = self.batch.pop_front() {
+        if let Some(event) = self.batch.pop() {
             return Poll::Ready(Some(HubItem::Event(event)));
         }
         self.ring.waker.register(cx.waker());
         let this = &mut *self;
         let mut queue = lock(&this.ring.queue);
         std::mem::swap(&mut queue.events, &mut this.batch);
-        if let Some(event) = this.batch.pop_front() {
+        if let Some(event) = this.batch.pop() {
             return Poll::Ready(Some(HubItem::Event(event)));
         }
         match queue.lagged.take() {

@@ -34,7 +34,7 @@ pub use envelope::EnvelopeEncoder;
 pub use escape::{EscapedText, Escaper, FRAME};
 pub use event::{Event, EventKind, Origin};
 pub use fugato_state::ToolStatus;
-pub use hub::{CAPACITY, Hub, HubItem, Subscription};
+pub use hub::{CAPACITY, Hub, HubItem, Piece, Subscription};
 pub use lines::{SseLines, SseTooLong};
 pub use named::NamedSseEncoder;
 pub use openai::OpenAiEncoder;

@@ -1,4 +1,5 @@
 //! Blocks of text and calls whose events come in pieces.
+use super::Piece;
 use crate::{Event, EventKind, Text};
 
 /// The place of an event in its block.
@@ -60,38 +61,11 @@ pub(super) fn reopened(delta: &Event) -> Vec<Event> {
     ]
 }
 
-/// Appends the text of `event` to `open` if both are deltas of the same block of the same task.
-pub(super) fn merge(open: &mut Event, event: &Event) -> bool {
-    if open.origin != event.origin {
-        return false;
-    }
-    match (&mut open.kind, &event.kind) {
-        (
-            EventKind::TextDelta { block, text },
-            EventKind::TextDelta {
-                block: same,
-                text: more,
-            },
-        )
-        | (
-            EventKind::ReasoningDelta { block, text },
-            EventKind::ReasoningDelta {
-                block: same,
-                text: more,
-            },
-        )
-        | (
-            EventKind::ToolCallDelta {
-                call: block,
-                arguments: text,
-                ..
-            },
-            EventKind::ToolCallDelta {
-                call: same,
-                arguments: more,
-                ..
-            },
-        ) if block == same => {
+/// Appends a piece to `open` if both are of the same block of the same task.
+pub(super) fn merge(open: &mut Event, piece: Piece<'_>) -> bool {
+    let same = block(&open.kind) == block(piece.kind) && open.origin.as_ref() == piece.origin;
+    match (open.kind.piece_mut(), piece.kind.piece()) {
+        (Some(text), Some(more)) if same => {
             text.push_str(more);
             true
         }

@@ -62,6 +62,66 @@ fn nobody_waits_and_deltas_are_merged_when_a_reader_lags() {
     assert_eq!(text, 10 * CAPACITY);
 }
 
+/// What differs in anything but the text is an event of its own, wherever the reader is.
+#[test]
+fn pieces_are_read_as_they_were_sent() {
+    let named = |name: &str, more: &str| {
+        let mut event = piece(1, more);
+        if let EventKind::ToolCallDelta { name: tool, .. } = &mut event.kind {
+            *tool = name.into();
+        }
+        event
+    };
+    let of_run = |run, text| Event {
+        run: RunId(run),
+        ..delta(text)
+    };
+    let elsewhere = Event {
+        thread: ThreadId::new("u").unwrap(),
+        ..delta("l")
+    };
+    let durable = Event {
+        seq: Some(1),
+        ..delta("m")
+    };
+    let sent = [
+        delta("a"),
+        delta("b"),
+        delta("c"),
+        piece(1, "d"),
+        piece(1, "e"),
+        named("move", "f"),
+        piece(2, "g"),
+        event(None, EventKind::NodeFinished),
+        delta("h"),
+        of_run(1, "i"),
+        of_run(2, "j"),
+        of_run(2, "k"),
+        elsewhere,
+        durable,
+        delta("n"),
+    ];
+    for pause in 1..sent.len() {
+        let hub = Arc::new(Hub::default());
+        let line = Arc::new(Hub::default());
+        hub.relay(&line);
+        let mut readers = [hub.subscribe(), line.subscribe()];
+        let mut heard = [vec![], vec![]];
+        for (sent, number) in sent.iter().zip(1..) {
+            hub.send(sent.clone());
+            if number % pause == 0 {
+                for (reader, heard) in readers.iter_mut().zip(&mut heard) {
+                    heard.extend(reader.next().now_or_never().flatten());
+                }
+            }
+        }
+        for (mut reader, mut heard) in readers.into_iter().zip(heard) {
+            heard.extend(drain(&mut reader));
+            assert_eq!(heard, sent.clone().map(HubItem::Event), "pause of {pause}");
+        }
+    }
+}
+
 #[test]
 fn a_lagging_reader_is_told_where_the_log_has_what_it_missed() {
     let hub = Arc::new(Hub::default());
