@@ -2,7 +2,7 @@
 //!
 //! Version 2 adds the scope of a fact, effects, budgets and operators. Version 1 has none of them,
 //! and is read as such.
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use fugato_state::{Millis, RunId};
 use fugato_store::Record;
@@ -29,14 +29,19 @@ struct Writing<'a, F> {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct Entry<'a> {
     pub(crate) at: Millis,
     pub(crate) run: RunId,
     /// The subgraph of the fact; empty for the graph itself.
-    #[serde(default)]
-    pub(crate) scope: String,
-    pub(crate) fact: Fact<String>,
+    #[serde(borrow, default)]
+    pub(crate) scope: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) fact: Fact<StoredPath<'a>>,
 }
+
+/// A path as text, in a record that is read.
+#[derive(Deserialize)]
+pub(crate) struct StoredPath<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// A path that is written as text.
 struct PathText<'a>(TaskPath, &'a Names);
@@ -75,9 +80,13 @@ pub(crate) fn encode(
 }
 
 /// Reads a stored fact.
-pub(crate) fn read(record: &Record) -> Result<Entry, RunError> {
+pub(crate) fn read(record: &Record) -> Result<Entry<'_>, RunError> {
     match record.0.split_first() {
-        Some((1..=VERSION, body)) => Ok(serde_json::from_slice(body)?),
+        Some((1..=VERSION, body)) => {
+            // Checked in one piece: the parser would check each text for itself.
+            let body = std::str::from_utf8(body).map_err(|error| unreadable(&error.to_string()))?;
+            Ok(serde_json::from_str(body)?)
+        }
         Some((other, _)) => Err(unreadable(&format!(
             "the record has format version {other}; this program reads versions up to {VERSION}"
         ))),
@@ -87,11 +96,11 @@ pub(crate) fn read(record: &Record) -> Result<Entry, RunError> {
 
 /// Returns the fact with the addresses that the machine uses.
 pub(crate) fn addressed(
-    fact: Fact<String>,
+    fact: Fact<StoredPath<'_>>,
     names: &mut Arc<Names>,
 ) -> Result<Fact<TaskPath>, RunError> {
     let mut fact = fact
-        .map(&mut |text| names.path(&text))
+        .map(&mut |text| names.path(&text.0))
         .map_err(|error| RunError::new(RunErrorKind::Format).because(error))?;
     if let Fact::Stepped { routes, .. } | Fact::Closed { routes } = &mut fact {
         for (join, from) in &mut routes.arrived {

@@ -11,16 +11,11 @@ pub fn of(bytes: &[u8]) -> String {
 /// Returns the digest as any type of text.
 pub(crate) fn text<T: for<'a> From<&'a str>>(bytes: &[u8]) -> T {
     let mut digest: u64 = 0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64;
-    let mut words = bytes.chunks_exact(8);
-    for word in words.by_ref() {
-        digest = mix(
-            digest,
-            word.iter()
-                .rev()
-                .fold(0, |all, byte| all << 8 | u64::from(*byte)),
-        );
+    let (words, rest) = bytes.as_chunks();
+    for word in words {
+        digest = mix(digest, u64::from_le_bytes(*word));
     }
-    for byte in words.remainder() {
+    for byte in rest {
         digest = mix(digest, u64::from(*byte));
     }
     let mut digits = [0; 16];

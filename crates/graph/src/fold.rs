@@ -122,41 +122,48 @@ impl<S: State> StateFold<S> {
         Ok(())
     }
 
-    /// Returns the stored form of the fold, without the machine.
-    pub(crate) fn rest(&self) -> Result<SavedFold, RunError> {
-        let staged = self.staged.iter().map(|updates| match updates {
-            Some(updates) => Ok(Some(serde_json::value::to_raw_value(updates)?)),
-            None => Ok(None),
-        });
-        Ok(SavedFold {
-            version: S::VERSION,
-            state: serde_json::value::to_raw_value(&*self.state)?,
-            staged: staged.collect::<Result<_, serde_json::Error>>()?,
-        })
+    /// Restores a fold that this version of the state wrote.
+    pub(crate) fn of_own(saved: SavedFold<S, Vec<S::Update>>) -> Self {
+        Self {
+            state: Arc::new(saved.state),
+            staged: saved.staged,
+        }
     }
 
-    /// Restores a fold.
-    pub(crate) fn wake(saved: &SavedFold) -> Result<Self, RunError> {
-        let from = saved.version;
-        let state = read_state(&saved.state, from)?;
-        let staged = saved.staged.iter().map(|updates| match updates {
-            Some(updates) => read_updates::<S>(Some(updates), from).map(Some),
-            None => Ok(None),
-        });
-        Ok(Self {
-            state: Arc::new(state),
-            staged: staged.collect::<Result<_, _>>()?,
-        })
+    /// Returns the stored form of the fold, without the machine.
+    pub(crate) fn rest(&self) -> SavedFold<&S, &[S::Update]> {
+        let staged = self.staged.iter();
+        SavedFold {
+            version: S::VERSION,
+            state: &*self.state,
+            staged: staged.map(|updates| updates.as_deref()).collect(),
+        }
     }
 }
 
 /// The stored form of a fold.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SavedFold {
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedFold<T, U> {
     pub(crate) version: u32,
-    pub(crate) state: Json,
-    #[serde(default)]
-    pub(crate) staged: Vec<Option<Json>>,
+    state: T,
+    #[serde(default = "Vec::new")]
+    staged: Vec<Option<U>>,
+}
+
+impl SavedFold<Json, Json> {
+    /// Restores a fold that any version of the state wrote.
+    pub(crate) fn wake<S: State>(self) -> Result<StateFold<S>, RunError> {
+        let from = self.version;
+        let state = read_state(&self.state, from)?;
+        let staged = self.staged.iter().map(|updates| match updates {
+            Some(updates) => read_updates::<S>(Some(updates), from).map(Some),
+            None => Ok(None),
+        });
+        Ok(StateFold {
+            state: Arc::new(state),
+            staged: staged.collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 /// Returns updates in their stored form; none if there are none.

@@ -94,8 +94,8 @@ impl<S: State> Runner<S> {
                 seq,
                 at,
                 run,
-                scope,
-                fact,
+                scope: scope.into_owned(),
+                fact: fact.map(&mut |path| Ok::<_, RunError>(path.0.into_owned()))?,
             })
         };
         records.into_iter().map(entry).collect()

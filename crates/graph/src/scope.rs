@@ -15,7 +15,6 @@ use fugato_stream::EventKind;
 pub(crate) use ask::doubt_key;
 pub(crate) use place::ScopeAddress;
 pub(crate) use place::trail;
-pub(crate) use replay::SavedScope;
 pub(crate) use resume::{asker, find};
 pub(crate) use sub::{AttemptEnd, DynScope, Subgraph};
 

@@ -6,48 +6,53 @@ use fugato_store::{Snapshot, Snapshots};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Graph, RunError, RunErrorKind, digest,
-    journal::Journal,
-    machine::{Json, ThreadPhase},
-    scope::Scope,
+    Graph, RunError, RunErrorKind, digest, journal::Journal, machine::ThreadPhase, scope::Scope,
 };
 
-/// The stored form of a fold, with a digest that detects damage.
+/// The stored form of a fold, with a digest that detects damage: an object whose last field is the
+/// `body` that the digest is of.
 ///
 /// Version 2 adds the scopes of subgraphs. Version 1 has none, and is read as such.
 #[derive(Serialize, Deserialize)]
 struct Envelope {
     version: u32,
     digest: String,
-    body: Json,
 }
 
 const VERSION: u32 = 2;
 
+/// The text between the other fields and the body.
+const BODY: &str = r#","body":"#;
+
 /// Serialises a scope into one value.
 pub(crate) fn save<S: State>(scope: &Scope<S>) -> Result<Vec<u8>, RunError> {
-    let body: Json = serde_json::value::to_raw_value(&scope.save()?)?;
-    let digest = digest::of(body.get().as_bytes());
-    Ok(serde_json::to_vec(&Envelope {
+    let body = scope.save()?;
+    let envelope = serde_json::to_string(&Envelope {
         version: VERSION,
-        digest,
-        body,
-    })?)
+        digest: digest::of(body.get().as_bytes()),
+    })?;
+    let fields = envelope.trim_end_matches('}');
+    Ok([fields, BODY, body.get(), "}"].concat().into_bytes())
 }
 
-/// Restores a scope.
+/// Restores a scope. The body, which may have megabytes, is found by its place and parsed once.
 pub(crate) fn load<S: State>(bytes: &[u8], graph: &Graph<S>) -> Result<Scope<S>, RunError> {
-    let envelope: Envelope = serde_json::from_slice(bytes)?;
     let broken = |why: String| RunError::new(RunErrorKind::Format).because(why);
+    let text = std::str::from_utf8(bytes).map_err(|error| broken(error.to_string()))?;
+    let parts = text
+        .strip_suffix('}')
+        .and_then(|text| text.split_once(BODY));
+    let (fields, body) = parts.ok_or_else(|| broken("the snapshot has no body".into()))?;
+    let envelope: Envelope = serde_json::from_str(&[fields, "}"].concat())?;
     if !(1..=VERSION).contains(&envelope.version) {
         let found = envelope.version;
         let why = format!("the snapshot has version {found}; this program reads up to {VERSION}");
         return Err(broken(why));
     }
-    if digest::of(envelope.body.get().as_bytes()) != envelope.digest {
+    if digest::of(body.as_bytes()) != envelope.digest {
         return Err(broken("the snapshot does not match its digest".into()));
     }
-    Scope::from_saved(graph, serde_json::from_str(envelope.body.get())?)
+    Scope::from_saved(graph, body)
 }
 
 /// A writer of snapshots in the background, each when the tail of the log has grown past a multiple

@@ -117,16 +117,18 @@ impl Names {
     /// Reads a path. A name that is new is added, to a copy if the names are shared.
     pub(crate) fn path(self: &mut Arc<Self>, text: &str) -> Result<TaskPath, BadPath> {
         let bad = || BadPath(text.to_owned());
-        let (name, rest) = text.split_once('#').ok_or_else(bad)?;
-        let (visit, index) = match rest.split_once('[') {
-            Some((visit, index)) => (visit, Some(index.strip_suffix(']').ok_or_else(bad)?)),
+        let at = text.bytes().position(|byte| matches!(byte, b'#' | b'/'));
+        let (name, rest) = text.split_at(at.filter(|at| *at > 0).ok_or_else(bad)?);
+        let rest = rest.strip_prefix('#').ok_or_else(bad)?;
+        let (visit, index) = match rest.strip_suffix(']') {
+            Some(rest) => rest
+                .split_once('[')
+                .map(|(visit, index)| (visit, Some(index)))
+                .ok_or_else(bad)?,
             None => (rest, None),
         };
         let visit = visit.parse().map_err(|_| bad())?;
         let index = index.map(str::parse).transpose().map_err(|_| bad())?;
-        if name.is_empty() || name.contains('/') {
-            return Err(bad());
-        }
         let node = match self.find(name) {
             Some(node) => node,
             None => Arc::make_mut(self).intern(name),

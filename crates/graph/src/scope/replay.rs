@@ -6,26 +6,31 @@ use serde::{Deserialize, Serialize};
 
 use super::{DynScope, Scope};
 use crate::{
-    Graph, RunError, RunErrorKind, codec,
+    Graph, RunError, RunErrorKind,
+    codec::{self, StoredPath},
     engine::Engine,
     fold::{SavedFold, StateFold, write_updates},
     graph::NodeWork,
-    machine::{BadPath, Fact, InvalidFact, SavedMachine, TaskPath, ThreadPhase},
+    machine::{BadPath, Fact, InvalidFact, Json, SavedMachine, TaskPath, ThreadPhase},
     open::newer,
 };
 
 /// The stored form of a scope, with the scopes under its tasks.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct SavedScope {
+#[derive(Serialize, Deserialize)]
+struct SavedScope<T, U> {
     machine: SavedMachine,
-    pub(crate) fold: SavedFold,
+    fold: SavedFold<T, U>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    children: BTreeMap<String, SavedScope>,
+    children: BTreeMap<String, Json>,
 }
 
 impl<S: State> Scope<S> {
     /// Applies a fact of the log, of this scope or of one under it.
-    pub(crate) fn follow(&mut self, scope: &str, fact: Fact<String>) -> Result<(), RunError> {
+    pub(crate) fn follow(
+        &mut self,
+        scope: &str,
+        fact: Fact<StoredPath<'_>>,
+    ) -> Result<(), RunError> {
         let (task, rest) = match scope.split_once('/') {
             Some((task, rest)) => (task, rest),
             None if scope.is_empty() => return self.live_through(fact),
@@ -47,7 +52,7 @@ impl<S: State> Scope<S> {
         }
     }
 
-    fn live_through(&mut self, fact: Fact<String>) -> Result<(), RunError> {
+    fn live_through(&mut self, fact: Fact<StoredPath<'_>>) -> Result<(), RunError> {
         let fact = codec::addressed(fact, &mut self.names)?;
         match &fact {
             Fact::Created { version, .. } | Fact::Entered { version, .. } => {
@@ -112,32 +117,48 @@ impl<S: State> Scope<S> {
         }
     }
 
-    pub(crate) fn save(&self) -> Result<SavedScope, RunError> {
+    /// Returns the scope in its stored form.
+    pub(crate) fn save(&self) -> Result<Json, RunError> {
         let child =
             |(path, child): (TaskPath, &dyn DynScope)| Ok((self.names.text(path), child.save()?));
-        Ok(SavedScope {
+        Ok(serde_json::value::to_raw_value(&SavedScope {
             machine: SavedMachine::of(&self.machine, &self.names),
-            fold: self.fold.rest()?,
+            fold: self.fold.rest(),
             children: DynScope::children(self)
                 .map(child)
                 .collect::<Result<_, RunError>>()?,
-        })
+        })?)
     }
 
-    pub(crate) fn from_saved(graph: &Graph<S>, saved: SavedScope) -> Result<Self, RunError> {
+    /// Restores a scope from its stored form.
+    pub(crate) fn from_saved(graph: &Graph<S>, saved: &str) -> Result<Self, RunError> {
+        // A state may have megabytes: one of this version is parsed where it stands.
+        let own = serde_json::from_str::<SavedScope<S, Vec<S::Update>>>(saved);
+        let (machine, version, fold, children) = match own {
+            Ok(own) if own.fold.version == S::VERSION => (
+                own.machine,
+                S::VERSION,
+                StateFold::of_own(own.fold),
+                own.children,
+            ),
+            _ => {
+                let saved: SavedScope<Json, Json> = serde_json::from_str(saved)?;
+                let version = saved.fold.version;
+                (saved.machine, version, saved.fold.wake()?, saved.children)
+            }
+        };
         let mut names = graph.0.names.clone();
-        let machine = saved.machine.wake(&mut names);
+        let machine = machine.wake(&mut names);
         let machine =
             machine.map_err(|error| RunError::new(RunErrorKind::Format).because(error))?;
-        let mut scope = Self::woken(graph, machine, StateFold::wake(&saved.fold)?);
-        scope.names = names;
-        scope.version = saved.fold.version;
-        for (task, saved) in saved.children {
+        let mut scope = Self::woken(graph, machine, fold);
+        (scope.names, scope.version) = (names, version);
+        for (task, saved) in children {
             let path = scope.names.path(&task).map_err(unreadable)?;
             match graph.0.nodes.get(path.node.at()).map(|wire| &wire.work) {
                 Some(NodeWork::Sub(sub)) => {
                     let mut child = sub.blank();
-                    child.wake(saved)?;
+                    child.wake(saved.get())?;
                     scope.children.insert(path, child);
                 }
                 _ => {

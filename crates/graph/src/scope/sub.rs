@@ -4,11 +4,12 @@ use fugato_state::{InterruptId, Millis, State};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{SavedScope, Scope, ScopeAddress, place};
+use super::{Scope, ScopeAddress, place};
 use crate::{
     BoxError, RunError,
+    codec::StoredPath,
     engine::Engine,
-    machine::{Directive, EffectRecord, Fact, Machine, Names, ProgramVersion, TaskPath},
+    machine::{Directive, EffectRecord, Fact, Json, Machine, Names, ProgramVersion, TaskPath},
     tasks::Attempt,
 };
 
@@ -60,9 +61,9 @@ pub(crate) trait DynScope: Send {
     /// Marks every child as to be advanced.
     fn mark_dirty(&mut self);
     fn place(&mut self, at: ScopeAddress);
-    fn follow(&mut self, scope: &str, fact: Fact<String>) -> Result<(), RunError>;
-    fn save(&self) -> Result<SavedScope, RunError>;
-    fn wake(&mut self, saved: SavedScope) -> Result<(), RunError>;
+    fn follow(&mut self, scope: &str, fact: Fact<StoredPath<'_>>) -> Result<(), RunError>;
+    fn save(&self) -> Result<Json, RunError>;
+    fn wake(&mut self, saved: &str) -> Result<(), RunError>;
     fn names(&self) -> Arc<Names>;
     /// Begins the subgraph with its given state.
     fn enter(&mut self, engine: &mut Engine) -> Result<(), RunError>;
@@ -227,15 +228,15 @@ impl<S: State> DynScope for Scope<S> {
         }
     }
 
-    fn follow(&mut self, scope: &str, fact: Fact<String>) -> Result<(), RunError> {
+    fn follow(&mut self, scope: &str, fact: Fact<StoredPath<'_>>) -> Result<(), RunError> {
         Self::follow(self, scope, fact)
     }
 
-    fn save(&self) -> Result<SavedScope, RunError> {
+    fn save(&self) -> Result<Json, RunError> {
         Self::save(self)
     }
 
-    fn wake(&mut self, saved: SavedScope) -> Result<(), RunError> {
+    fn wake(&mut self, saved: &str) -> Result<(), RunError> {
         *self = Self::from_saved(&self.graph, saved)?;
         Ok(())
     }
