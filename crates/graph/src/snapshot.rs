@@ -67,7 +67,7 @@ pub(crate) struct Snapshotter {
 /// The smallest tail that makes a snapshot worth it, in bytes.
 const MIN_TAIL: usize = 1024 * 1024;
 /// The smallest tail as a multiple of the last snapshot.
-const TAIL_PER_SNAPSHOT: usize = 4;
+const TAIL_PER_SNAPSHOT: usize = 2;
 
 impl Snapshotter {
     pub(crate) fn consider<S: State>(
