@@ -18,6 +18,7 @@ use tokio::{
     task::JoinHandle,
 };
 
+use confirm::UsedAnswers;
 pub use host::{Stateless, ToolHost, View};
 #[cfg(feature = "http-server")]
 pub use http::{HttpServing, ToolHttpService};
@@ -40,6 +41,7 @@ pub struct ToolServer<S = (), U = ()> {
     host: Arc<dyn ToolHost<S, U>>,
     gates: Arc<GateChain<S>>,
     config: ServerConfig,
+    used: Arc<UsedAnswers>,
     /// The number of changes of the visible tools.
     changes: watch::Sender<u64>,
     /// The notifier of this clone's client, if it has one.
@@ -90,6 +92,7 @@ where
             host: Arc::new(host),
             gates: Arc::new(GateChain::new()),
             config,
+            used: Arc::default(),
             changes: watch::Sender::new(0),
             teller: ChangeNotifier::default(),
         }
@@ -156,6 +159,7 @@ impl<S, U> Clone for ToolServer<S, U> {
             host: Arc::clone(&self.host),
             gates: Arc::clone(&self.gates),
             config: self.config.clone(),
+            used: Arc::clone(&self.used),
             changes: self.changes.clone(),
             teller: ChangeNotifier::default(),
         }

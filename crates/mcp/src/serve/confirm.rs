@@ -1,4 +1,10 @@
 //! Confirmation by the person behind a client, in both eras of the protocol.
+use std::{
+    collections::VecDeque,
+    hash::{BuildHasher as _, RandomState},
+    sync::{Mutex, PoisonError},
+};
+
 use fugato_stream::EscapedText;
 use fugato_tool::ConfirmCard;
 use rmcp::{
@@ -30,6 +36,7 @@ pub(super) async fn confirm(
     card: &ConfirmCard,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
+    used: &UsedAnswers,
 ) -> AskOutcome {
     let offered = context
         .client_capabilities()
@@ -45,7 +52,7 @@ pub(super) async fn confirm(
         .protocol_version()
         .is_some_and(|version| !version.has_initialize());
     if stateless {
-        return later(card, request, form);
+        return later(card, request, form, used);
     }
     let asked = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     match context.peer.send_request(asked).await {
@@ -62,37 +69,71 @@ fn later(
     card: &ConfirmCard,
     request: &CallToolRequestParams,
     form: ElicitRequestParams,
+    used: &UsedAnswers,
 ) -> AskOutcome {
-    let state = seal(card);
+    let seal = seal(card);
     let answer = request
         .input_responses
         .as_ref()
         .and_then(|answers| answers.get(AGREE));
-    // An answer to another call is no answer to this one.
+    // An answer to another call is no answer to this one, and one answer is for one call.
     if let Some(answer) = answer
-        && request.request_state.as_deref() == Some(&state)
+        && let Some(state) = &request.request_state
+        && state
+            .split_once('.')
+            .is_some_and(|(sealed, _)| sealed == seal)
+        && used.add(state)
     {
         let answer = serde_json::from_value::<ElicitResult>(answer.clone());
         return answer.map_or(AskOutcome::NotAgreed, |answer| judged(&answer));
     }
     let question = InputRequest::Elicitation(ElicitRequest::new(form));
     let questions = InputRequests::from([(AGREE.to_owned(), question)]);
+    let state = format!("{seal}.{:016x}", RandomState::new().hash_one(()));
     AskOutcome::Later(InputRequiredResult::new(Some(questions), Some(state)))
 }
 
-/// Returns a digest of the approved call: the tool, its arguments, what it leads to and the version of
-/// what it acts on, not the id of the attempt.
-fn seal(card: &ConfirmCard) -> String {
+/// The answers that were used, the newest of them: each is to one question, and for one call.
+#[derive(Debug, Default)]
+pub(super) struct UsedAnswers(Mutex<VecDeque<String>>);
+
+impl UsedAnswers {
+    const MOST: usize = 4096;
+
+    /// Adds an answer by the state of its question; false if it is known.
+    fn add(&self, state: &str) -> bool {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.iter().any(|known| known == state) {
+            return false;
+        }
+        if used.len() >= Self::MOST {
+            used.pop_front();
+        }
+        used.push_back(state.to_owned());
+        true
+    }
+}
+
+/// Returns a digest of the approved call: the tool, its arguments, what the person is shown and the
+/// version of what it acts on, not the id of the attempt.
+pub(super) fn seal(card: &ConfirmCard) -> String {
     let ConfirmCard {
+        title,
+        summary,
         call,
         consequence,
         version,
         ..
     } = card;
-    let text = format!(
-        "{}\u{0}{}\u{0}{consequence}\u{0}{version}",
-        call.name, call.arguments
-    );
+    let text = json!([
+        call.name,
+        call.arguments,
+        title,
+        summary,
+        consequence,
+        version
+    ])
+    .to_string();
     format!("{:016x}", digest(text.as_bytes()))
 }
 
@@ -137,7 +178,7 @@ mod tests {
             card
         };
         let says = |card: &ConfirmCard, request: &CallToolRequestParams| {
-            form(card).map(|form| later(card, request, form))
+            form(card).map(|form| later(card, request, form, &UsedAnswers::default()))
         };
         let card = cut("fells it", "1");
         let mut request = json!({ "name": "cut", "arguments": { "tree": "oak" } });
@@ -150,7 +191,13 @@ mod tests {
             json!({ AGREE: { "action": "accept", "content": { AGREE: true } } });
         let request = serde_json::from_value(request)?;
         assert!(matches!(says(&card, &request), Some(AskOutcome::Agreed)));
-        for other in [cut("fells it and its neighbour", "1"), cut("fells it", "2")] {
+        let mut all = cut("fells it", "1");
+        all.summary = "every tree".into();
+        for other in [
+            cut("fells it and its neighbour", "1"),
+            cut("fells it", "2"),
+            all,
+        ] {
             let again = says(&other, &request);
             assert!(matches!(again, Some(AskOutcome::Later(_))), "{other:?}");
         }

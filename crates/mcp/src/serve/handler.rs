@@ -18,12 +18,15 @@ use serde_json::{Map, Value, json};
 
 use super::{
     ToolServer, View,
-    confirm::{AskOutcome, confirm},
+    confirm::{AskOutcome, confirm, seal},
 };
 use crate::{
     Hints, IDEMPOTENCY_KEY,
     content::{ISSUES, STATUS},
 };
+
+/// The most times that a person is asked about one call, as what it is about changes.
+const MOST_ASKED: usize = 3;
 
 impl<S, U> ServerHandler for ToolServer<S, U>
 where
@@ -48,46 +51,61 @@ where
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let view = self.view().await?;
         let arguments = request.arguments.clone().unwrap_or_default();
         let call = ToolCall::new(
             context.id.to_string(),
             &*request.name,
             Value::Object(arguments),
         );
-        let mut admitted = match self.registry.admit(&call, &view.visibility) {
-            Ok(admitted) => admitted,
-            Err(refusal @ Refusal::Unknown { .. }) => {
-                return Err(ErrorData::invalid_params(refusal.to_string(), None));
-            }
-            Err(refusal) => return Ok(answer(ToolResult::<U>::from(refusal)).into()),
-        };
-        let verdict = admitted.judged(&*self.gates, &*view.state);
-        let refused = match verdict {
-            Verdict::Allow => None,
-            Verdict::Block(reason) => Some(reason),
-            Verdict::NeedConfirm(card) => match confirm(&card, &request, &context).await {
-                AskOutcome::Agreed => {
-                    admitted = admitted.agreed(&card);
-                    None
+        let mut agreed = None;
+        // A person takes their time: what was agreed to is judged again, by what holds by then.
+        for _ in 0..MOST_ASKED {
+            let view = self.view().await?;
+            let admitted = match self.registry.admit(&call, &view.visibility) {
+                Ok(admitted) => admitted,
+                Err(refusal @ Refusal::Unknown { .. }) => {
+                    return Err(ErrorData::invalid_params(refusal.to_string(), None));
                 }
-                AskOutcome::NotAgreed => Some(say!(
-                    "the person did not agree, so nothing was done",
-                    "用户没有同意，所以什么都没做"
-                )),
+                Err(refusal) => return Ok(answer(ToolResult::<U>::from(refusal)).into()),
+            };
+            let card = match admitted.judged(&*self.gates, &*view.state) {
+                Verdict::Allow => return self.carried_out(admitted, view, &context).await,
+                Verdict::Block(reason) => return Ok(blocked(reason).into()),
+                Verdict::NeedConfirm(card) => card,
+            };
+            if agreed == Some(seal(&card)) {
+                let admitted = admitted.agreed(&card);
+                return self.carried_out(admitted, view, &context).await;
+            }
+            let asked = tokio::select! {
+                () = context.ct.cancelled() => return Err(taken_back()),
+                asked = confirm(&card, &request, &context, &self.used) => asked,
+            };
+            match asked {
+                AskOutcome::Agreed => agreed = Some(seal(&card)),
+                AskOutcome::NotAgreed => {
+                    return Ok(blocked(say!(
+                        "the person did not agree, so nothing was done",
+                        "用户没有同意，所以什么都没做"
+                    ))
+                    .into());
+                }
                 AskOutcome::Later(question) => return Ok(question.into()),
-                AskOutcome::Unable => Some(say!(
-                    "a person has to agree to `{}`, and this client cannot ask one",
-                    "`{}` 需要用户同意，而这个客户端无法询问",
-                    card.call.name
-                )),
-            },
-        };
-        let result = match refused {
-            Some(reason) => ToolFailure::blocked(reason).into(),
-            None => self.carried_out(admitted, view, &context).await?,
-        };
-        Ok(answer(result).into())
+                AskOutcome::Unable => {
+                    return Ok(blocked(say!(
+                        "a person has to agree to `{}`, and this client cannot ask one",
+                        "`{}` 需要用户同意，而这个客户端无法询问",
+                        card.call.name
+                    ))
+                    .into());
+                }
+            }
+        }
+        Ok(blocked(say!(
+            "what the call is about changed each time before it was agreed to, so nothing was done",
+            "每次还没同意，这次调用涉及的内容就变了，所以什么都没做"
+        ))
+        .into())
     }
 
     // Capabilities that are not offered are an unknown method rather than an empty list.
@@ -197,7 +215,10 @@ where
         admitted: AdmittedCall<S, U>,
         view: View<S>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<ToolResult<U>, ErrorData> {
+    ) -> Result<CallToolResponse, ErrorData> {
+        if context.ct.is_cancelled() {
+            return Err(taken_back());
+        }
         let key = context.meta.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
         let spec = admitted.spec();
         let stoppable = spec.access == Access::Read || spec.effect == EffectClass::Pure;
@@ -208,27 +229,34 @@ where
         }
         let mut result = tokio::select! {
             () = context.ct.cancelled(), if stoppable => {
-                return Err(ErrorData::internal_error("the call was taken back", None));
+                return Err(taken_back());
             }
             result = admitted.run(cx) => result,
         };
         let updates = std::mem::take(&mut result.updates);
         if updates.is_empty() {
-            return Ok(result);
+            return Ok(answer(result).into());
         }
         if let Err(error) = self.host.commit(&call, updates).await {
-            return Ok(ToolFailure::failed(say!(
+            let failure = ToolFailure::failed(say!(
                 "what the call changes could not be stored",
                 "无法保存这次调用的改动"
-            ))
-            .because(error)
-            .into());
+            ));
+            return Ok(answer(ToolResult::<U>::from(failure.because(error))).into());
         }
         if self.view().await?.visibility != view.visibility {
             self.changed();
         }
-        Ok(result)
+        Ok(answer(result).into())
     }
+}
+
+fn taken_back() -> ErrorData {
+    ErrorData::internal_error("the call was taken back", None)
+}
+
+fn blocked(reason: String) -> CallToolResult {
+    answer(ToolResult::<()>::from(ToolFailure::blocked(reason)))
 }
 
 fn answer<U>(result: ToolResult<U>) -> CallToolResult {
