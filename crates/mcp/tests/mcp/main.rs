@@ -2,5 +2,7 @@
 
 mod agreement;
 mod both_sides;
+#[cfg(feature = "http-server")]
+mod hostile;
 mod program;
 mod rough_servers;
