@@ -11,7 +11,6 @@ use tokio::time::Instant;
 
 use crate::{
     control::Control,
-    effect::Calls,
     machine::{Ask, Names, ScatterItem, TaskPath},
     scope::ScopeAddress,
 };
@@ -51,7 +50,6 @@ pub(crate) struct RunInner {
     pub(crate) now: Millis,
     pub(crate) since: Instant,
     pub(crate) control: Arc<Control>,
-    pub(crate) calls: Calls,
 }
 
 /// The time of the last heartbeat of a task.

@@ -8,11 +8,14 @@ use fugato_state::Millis;
 use fugato_store::Signal;
 use tokio::{sync::Notify, time::Instant};
 
-use crate::policy::millis;
+use crate::{effect::CallQueue, policy::millis};
 
 /// The control of a run, shared by its lease's keeper, its runner and its nodes.
-#[derive(Debug, Default)]
+#[derive(derive_more::Debug, Default)]
+#[debug("Control {{ .. }}")]
 pub(crate) struct Control {
+    /// The calls of its tasks, and of clients that answer.
+    pub(crate) calls: CallQueue,
     stopping: AtomicBool,
     stop: Mutex<StopRequest>,
     told: Notify,

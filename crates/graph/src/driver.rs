@@ -129,13 +129,15 @@ impl<S: State> Driver<S> {
                 }
             }
         };
-        // Calls that the task made before its end come first.
-        self.receive_calls().await?;
-        match attempt {
-            Some(attempt) => {
+        // Calls that the task made before its end come first, and the actions that it began.
+        if self.engine.is_called() {
+            self.receive_calls().await?;
+            if attempt.is_some() {
                 self.settle_task(&None, path).await?;
-                self.root.take_in(position, attempt, &mut self.engine)
             }
+        }
+        match attempt {
+            Some(attempt) => self.root.take_in(position, attempt, &mut self.engine),
             None => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! Actions on the outside world, each done as often as its class allows.
 mod acting;
 mod call;
+mod queue;
 mod ticket;
 
 use std::{error::Error, future::Future, time::Duration};
@@ -13,9 +14,10 @@ use serde_json::Value;
 use crate::BoxError;
 
 pub(crate) use call::{
-    AnswerCall, AskCall, AttemptRef, BeginCall, Call, Calls, EffectEnd, EndCall, NamedEffect,
+    AnswerCall, AskCall, AttemptRef, BeginCall, Call, EffectEnd, EndCall, NamedEffect,
     StartDecision,
 };
+pub(crate) use queue::CallQueue;
 pub(crate) use ticket::StartGuard;
 
 /// The class, time limit and reconciliation of an action on the outside world.

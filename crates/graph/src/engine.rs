@@ -2,13 +2,13 @@
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc, time::Duration};
 
 use fugato_state::Millis;
-use futures::{channel::mpsc::UnboundedReceiver, future::BoxFuture};
+use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
     Durability, RunError, RunErrorKind, RunnerOptions, Schedule,
     context::RunInner,
-    effect::{BeginCall, Call, NamedEffect, StartDecision},
+    effect::{BeginCall, NamedEffect, StartDecision},
     journal::Journal,
     machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, TaskPath},
     projector,
@@ -29,7 +29,6 @@ pub(crate) struct Engine {
     /// Tasks that can start.
     pub(crate) ready: Vec<(ScopeAddress, usize)>,
     pub(crate) tasks: Tasks,
-    pub(crate) calls: UnboundedReceiver<Call>,
     /// Once-only actions that are under way in this process.
     pub(crate) acting: Vec<ActiveEffect>,
     /// Actions of the whole thread whose result is not known yet, with the tasks that began them
@@ -80,10 +79,15 @@ pub(crate) struct ThreadEffect {
     pub(crate) effect: EffectRecord,
 }
 
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shared.control.calls.close();
+    }
+}
+
 impl Engine {
     pub(crate) fn new(
         shared: Arc<RunInner>,
-        calls: UnboundedReceiver<Call>,
         journal: Option<Journal>,
         options: Arc<RunnerOptions>,
     ) -> Self {
@@ -100,7 +104,6 @@ impl Engine {
             options,
             ready: vec![],
             tasks: Tasks::default(),
-            calls,
             acting: vec![],
             begun: vec![],
             replies: vec![],
@@ -229,6 +232,11 @@ impl Engine {
         let passed = u64::try_from(now - self.counted).unwrap_or(0);
         self.counted = now;
         [(BudgetUnit::WallTime, passed)].into()
+    }
+
+    /// Returns true if tasks have called, or actions are under way.
+    pub(crate) fn is_called(&self) -> bool {
+        !self.acting.is_empty() || !self.shared.control.calls.is_empty()
     }
 
     /// Returns true if an action of this task is under way.

@@ -122,7 +122,6 @@ impl<S: State> Ephemeral<S> {
         if matches!(request, Request::Start { .. }) {
             run = run.next();
         }
-        let (calls, heard) = futures::channel::mpsc::unbounded();
         let hub = self.hub.as_ref().map_or(&self.silent, |told| &told.0);
         let shared = Arc::new(RunInner {
             thread: self.thread.clone(),
@@ -134,13 +133,12 @@ impl<S: State> Ephemeral<S> {
             now: system_now(),
             since: tokio::time::Instant::now(),
             control: Arc::default(),
-            calls,
         });
         let under = ProgramVersion {
             graph: self.graph.0.fingerprint.clone(),
             state: S::VERSION,
         };
-        let engine = Engine::new(shared, heard, None, self.options.clone());
+        let engine = Engine::new(shared, None, self.options.clone());
         let opened = OpenedThread::new(scope);
         let mut driver = match request::admit(opened, engine, request, &under, 0)? {
             Admission::Run(driver) => driver,

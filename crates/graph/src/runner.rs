@@ -11,7 +11,7 @@ use std::{
 use fugato_state::{Lang, Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{Lease, Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
 use fugato_stream::{EventKind, Hub};
-use futures::{FutureExt, channel::mpsc::UnboundedReceiver};
+use futures::FutureExt;
 use tokio::sync::{Notify, watch};
 use tracing::Instrument as _;
 
@@ -24,7 +24,6 @@ use crate::{
     context::RunInner,
     control::{Control, StopReason},
     driver::{Driver, explain},
-    effect::{Call, Calls},
     engine::Engine,
     events::{EventSource, REFUSED},
     journal::Journal,
@@ -140,8 +139,6 @@ struct LiveRun<S: State> {
     control: Weak<Control>,
     /// The names of the requests of this run.
     keys: Vec<String>,
-    /// The way of answers to its driver.
-    calls: Calls,
     end: ResultReceiver<S>,
 }
 
@@ -477,12 +474,10 @@ impl<S: State> RunnerInner<S> {
         let held = self
             .keeper
             .hold(&self.log, (thread, lease.fence), ttl, &control);
-        let (calls, heard) = futures::channel::mpsc::unbounded();
         let live = LiveRun {
             hub: Arc::downgrade(hub),
             control: Arc::downgrade(&control),
             keys: key.into_iter().collect(),
-            calls: calls.clone(),
             end,
         };
         lock(&self.live).insert(thread.clone(), live);
@@ -494,9 +489,8 @@ impl<S: State> RunnerInner<S> {
         if let Some(followed) = followed {
             hub.relay(&followed);
         }
-        let calls = (calls, heard);
         let again = self.fallback.as_ref().and_then(|_| request.again());
-        let prepared = self.prepare(thread, &lease, request, (hub, control), calls);
+        let prepared = self.prepare(thread, &lease, request, (hub, control.clone()));
         let mut begun = None;
         let ended = match prepared.await {
             Ok(Admission::Already(ended)) => {
@@ -512,6 +506,7 @@ impl<S: State> RunnerInner<S> {
                 self.drive(thread, *driver).await
             }
             Err(error) => {
+                control.calls.close();
                 if let Some((backup, request)) = self.elsewhere(&error, again) {
                     drop(held);
                     self.release(thread, lease.fence).await;
@@ -580,7 +575,6 @@ impl<S: State> RunnerInner<S> {
         lease: &Lease,
         request: Request<S::Update>,
         (hub, control): (&Arc<Hub>, Arc<Control>),
-        (calls, heard): (Calls, UnboundedReceiver<Call>),
     ) -> Result<Admission<S>, RunError> {
         self.options.check()?;
         let snapshots = self.snapshots.as_deref();
@@ -601,14 +595,13 @@ impl<S: State> RunnerInner<S> {
             now: carried_on(lease.now, opened.last),
             since: tokio::time::Instant::now(),
             control,
-            calls,
         });
         let mut journal = Journal::new(self.log.clone(), thread.clone(), opened.head, lease.fence);
         journal.tail = opened.tail;
         journal.timed = matches!(self.options.durability, Durability::Batched { .. });
         let under = self.program();
         let last = opened.snapshot;
-        let engine = Engine::new(shared, heard, Some(journal), self.options.clone());
+        let engine = Engine::new(shared, Some(journal), self.options.clone());
         let mut admitted = request::admit(
             opened,
             engine,

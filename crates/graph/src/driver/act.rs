@@ -21,7 +21,7 @@ use crate::{
 impl<S: State> Driver<S> {
     /// Handles the calls of tasks, and replies when the pending facts are stored.
     pub(super) async fn receive_calls(&mut self) -> Result<(), RunError> {
-        while let Ok(call) = self.engine.calls.try_recv() {
+        while let Some(call) = self.engine.shared.control.calls.take() {
             self.take_call(call).await?;
         }
         if !self.engine.replies.is_empty() {
@@ -140,8 +140,8 @@ impl<S: State> Driver<S> {
         let mut ticket = None;
         if effect.class == EffectClass::Once {
             self.outlive(not_after).await?;
-            let calls = self.engine.shared.calls.clone();
-            ticket = Some(StartGuard::new(effect.clone(), calls));
+            let control = self.engine.shared.control.clone();
+            ticket = Some(StartGuard::new(effect.clone(), control));
             let intended = Fact::Intended {
                 task: effect.who.task(),
                 key: effect.key.clone(),

@@ -4,7 +4,6 @@ use std::time::Duration;
 use fugato_state::{Millis, State};
 use fugato_store::{Status, StoreError, StoreErrorKind};
 use fugato_stream::EventKind;
-use futures::StreamExt as _;
 
 use super::{Driver, explain};
 use crate::{
@@ -138,10 +137,8 @@ impl<S: State> Driver<S> {
         path: TaskPath,
     ) -> Result<(), RunError> {
         while self.engine.acts(at, path) {
-            match self.engine.calls.next().await {
-                Some(call) => self.take_call(call).await?,
-                None => return Ok(()),
-            }
+            let call = self.engine.shared.control.calls.next().await;
+            self.take_call(call).await?;
             self.receive_calls().await?;
         }
         Ok(())
@@ -160,8 +157,8 @@ impl<S: State> Driver<S> {
         {
             let left = last.saturating_sub(self.engine.shared.now()).max(0);
             let left = Duration::from_millis(left.unsigned_abs());
-            match tokio::time::timeout(left, self.engine.calls.next()).await {
-                Ok(Some(call)) => self.take_call(call).await?,
+            match tokio::time::timeout(left, self.engine.shared.control.calls.next()).await {
+                Ok(call) => self.take_call(call).await?,
                 _ => return Ok(()),
             }
             self.receive_calls().await?;

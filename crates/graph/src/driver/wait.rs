@@ -3,7 +3,6 @@ use std::{future::Future, time::Duration};
 
 use fugato_state::State;
 use fugato_store::Status;
-use futures::StreamExt as _;
 
 use super::Driver;
 use crate::{
@@ -42,16 +41,11 @@ impl<S: State> Driver<S> {
         }
         let waits = [self.engine.store_within(), self.engine.wakes_in()];
         let wait = waits.into_iter().flatten().min();
-        let Engine {
-            tasks,
-            calls,
-            shared,
-            ..
-        } = &mut self.engine;
+        let Engine { tasks, shared, .. } = &mut self.engine;
         let heard = tokio::select! {
             biased;
             () = shared.control.cancelled() => WaitEvent::Stopped,
-            Some(call) = calls.next() => WaitEvent::Call(call),
+            call = shared.control.calls.next() => WaitEvent::Call(call),
             done = tasks.next(), if !tasks.is_empty() => done.map_or(WaitEvent::Lost, WaitEvent::Done),
             () = shared.control.stopped(), if tasks.is_empty() => WaitEvent::Stopped,
             () = pass(wait) => WaitEvent::Time,
@@ -88,11 +82,11 @@ impl<S: State> Driver<S> {
         loop {
             let strict = self.engine.options.durability == crate::Durability::Strict;
             let wait = self.engine.store_within().filter(|_| !strict);
-            let Engine { calls, shared, .. } = &mut self.engine;
+            let shared = &self.engine.shared;
             let heard = tokio::select! {
                 biased;
                 () = shared.control.cancelled() => WaitEvent::Stopped,
-                Some(call) = calls.next() => WaitEvent::Call(call),
+                call = shared.control.calls.next() => WaitEvent::Call(call),
                 attempt = &mut running => return Ok(Some(attempt)),
                 () = pass(wait) => WaitEvent::Time,
             };

@@ -67,10 +67,10 @@ impl<S: State> Context<S> {
     /// next step.
     pub fn spend(&self, meter: BudgetUnit, amount: u64) {
         // Without a driver there is nothing to count.
-        let _ = self
-            .shared
+        self.shared
+            .control
             .calls
-            .unbounded_send(Call::Spend { meter, amount });
+            .send(Call::Spend { meter, amount });
     }
 
     /// Returns the keys of the effects that this task has performed, or may have, in this attempt
@@ -80,10 +80,8 @@ impl<S: State> Context<S> {
         let (reply, decision) = oneshot::channel();
         let who = self.who(false);
         // Without a driver there is no answer, and the wait for it never ends.
-        let _ = self
-            .shared
-            .calls
-            .unbounded_send(Call::PerformedEffects { who, reply });
+        let call = Call::PerformedEffects { who, reply };
+        self.shared.control.calls.send(call);
         match decision.await {
             Ok(decision) => decision,
             Err(_) => std::future::pending().await,
@@ -222,7 +220,7 @@ impl EffectAttempt<'_> {
         Fut: Future<Output = Result<T, BoxError>> + Send,
     {
         let (reply, stored) = oneshot::channel();
-        let calls = self.shared.calls.clone();
+        let control = self.shared.control.clone();
         let effect = self.named.clone();
         let until = Instant::now() + within;
         let acting = async move {
@@ -245,7 +243,7 @@ impl EffectAttempt<'_> {
             let reply = Some(reply);
             let ending = EndCall { effect, end, reply };
             // Without a driver the intent stays in doubt: the next owner reconciles it.
-            let _ = calls.unbounded_send(Call::End(ending));
+            control.calls.send(Call::End(ending));
             done
         };
         // A task of its own has no language.
@@ -305,10 +303,8 @@ impl EffectAttempt<'_> {
         let (reply, permit) = oneshot::channel();
         let effect = self.named.clone();
         // Without a driver there is no answer, and the wait for it never ends.
-        let _ = self
-            .shared
-            .calls
-            .unbounded_send(Call::Begin(BeginCall { effect, reply }));
+        let call = Call::Begin(BeginCall { effect, reply });
+        self.shared.control.calls.send(call);
         answer(permit).await
     }
 
@@ -320,7 +316,7 @@ impl EffectAttempt<'_> {
         let (reply, stored) = awaited.then(oneshot::channel).unzip();
         let effect = self.named.clone();
         let ending = EndCall { effect, end, reply };
-        let _ = self.shared.calls.unbounded_send(Call::End(ending));
+        self.shared.control.calls.send(Call::End(ending));
         if let Some(stored) = stored {
             answer(stored).await;
         }
@@ -331,7 +327,7 @@ impl EffectAttempt<'_> {
     async fn ask_person(&self, problem: Option<String>) -> StartDecision {
         let effect = self.named.clone();
         let asking = AskCall { effect, problem };
-        let _ = self.shared.calls.unbounded_send(Call::AskPerson(asking));
+        self.shared.control.calls.send(Call::AskPerson(asking));
         std::future::pending().await
     }
 

@@ -121,6 +121,3 @@ pub(crate) enum StartDecision {
     /// The key was used with another input.
     Changed { recorded: String },
 }
-
-/// The sender of a channel that has room for nothing until a task calls: most tasks never do.
-pub(crate) type Calls = futures::channel::mpsc::UnboundedSender<Call>;

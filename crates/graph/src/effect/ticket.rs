@@ -1,7 +1,8 @@
 //! The permission to begin an action.
 use std::sync::Arc;
 
-use super::{Call, Calls, EffectEnd, EndCall, NamedEffect};
+use super::{Call, EffectEnd, EndCall, NamedEffect};
+use crate::control::Control;
 
 /// The permission to begin a once-only action whose intent is stored.
 ///
@@ -10,11 +11,11 @@ use super::{Call, Calls, EffectEnd, EndCall, NamedEffect};
 /// would wait for the end of an action that never began.
 #[derive(derive_more::Debug)]
 #[debug("StartGuard {{ is_open: {:?} }}", self.0.is_some())]
-pub(crate) struct StartGuard(Option<(Arc<NamedEffect>, Calls)>);
+pub(crate) struct StartGuard(Option<(Arc<NamedEffect>, Arc<Control>)>);
 
 impl StartGuard {
-    pub(crate) fn new(effect: Arc<NamedEffect>, calls: Calls) -> Self {
-        Self(Some((effect, calls)))
+    pub(crate) fn new(effect: Arc<NamedEffect>, control: Arc<Control>) -> Self {
+        Self(Some((effect, control)))
     }
 
     /// Uses the ticket: the action begins, and reports its own end.
@@ -25,7 +26,7 @@ impl StartGuard {
 
 impl Drop for StartGuard {
     fn drop(&mut self) {
-        let Some((effect, calls)) = self.0.take() else {
+        let Some((effect, control)) = self.0.take() else {
             return;
         };
         let ending = EndCall {
@@ -34,6 +35,6 @@ impl Drop for StartGuard {
             reply: None,
         };
         // Without a driver the intent stays in doubt: the next owner reconciles it.
-        let _ = calls.unbounded_send(Call::End(ending));
+        control.calls.send(Call::End(ending));
     }
 }

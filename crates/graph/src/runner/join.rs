@@ -89,9 +89,9 @@ impl<S: State> RunnerInner<S> {
         answers: &Answers,
         hub: &Arc<Hub>,
     ) -> Result<Option<Result<RunResult<S>, RunError>>, RunError> {
-        let live = |live: &LiveRun<S>| (live.calls.clone(), live.end.clone());
+        let live = |live: &LiveRun<S>| (live.control.upgrade(), live.end.clone());
         let live = lock(&self.live).get(thread).map(live);
-        let Some((calls, mut end)) = live else {
+        let Some((control, mut end)) = live else {
             return Ok(None);
         };
         let (reply, taken) = oneshot::channel();
@@ -102,8 +102,10 @@ impl<S: State> RunnerInner<S> {
             reply,
         };
         // If the run has just left, the call is dropped with its reply.
-        let _ = calls.unbounded_send(Call::Answer(call));
-        drop(calls);
+        match control {
+            Some(control) => control.calls.send(Call::Answer(call)),
+            None => drop(call),
+        }
         let taken = match taken.await {
             Ok(taken) => taken.map(|()| true)?,
             Err(_) => false,
