@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::{
     control::Control,
     machine::{Ask, Names, ScatterItem, TaskPath},
+    policy::millis,
     scope::ScopeAddress,
 };
 
@@ -46,9 +47,9 @@ pub(crate) struct RunInner {
     pub(crate) late_readers: bool,
     /// True if readers are not told of a failure, because another run may take its place.
     pub(crate) withholds_failure: bool,
-    /// The clock of the store when the run began, in milliseconds since the Unix epoch.
-    pub(crate) now: Millis,
-    pub(crate) since: Instant,
+    /// The clock of the store, in milliseconds since the Unix epoch, and this machine's steady clock
+    /// at that time. Without a log it is read when somebody first asks for it.
+    pub(crate) clock: OnceLock<(Millis, Instant)>,
     pub(crate) control: Arc<Control>,
 }
 
@@ -82,8 +83,8 @@ impl Heartbeat {
 impl RunInner {
     /// Returns the store's clock, continued by this machine's steady clock.
     pub(crate) fn now(&self) -> Millis {
-        let passed = Millis::try_from(self.since.elapsed().as_millis()).unwrap_or(Millis::MAX);
-        self.now.saturating_add(passed)
+        let (then, since) = self.clock.get_or_init(|| (system_now(), Instant::now()));
+        then.saturating_add(millis(since.elapsed()))
     }
 
     /// Returns the names of the nodes of a scope.
@@ -271,4 +272,9 @@ pub enum ItemError {
     /// The item is not of the wanted type.
     #[error("the item of the scatter has another type")]
     Shape(#[source] serde_json::Error),
+}
+
+fn system_now() -> Millis {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)
 }

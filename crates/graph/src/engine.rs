@@ -49,7 +49,7 @@ pub(crate) struct Engine {
     /// True if no task may begin any more; those that run come to their end.
     pub(crate) closing: bool,
     /// The time up to which the wall time of the run is counted, in milliseconds of the store's
-    /// clock.
+    /// clock; 0 if it has no budget of time.
     counted: Millis,
 }
 
@@ -91,7 +91,8 @@ impl Engine {
         journal: Option<Journal>,
         options: Arc<RunnerOptions>,
     ) -> Self {
-        let counted = shared.now();
+        let timed = options.budgets.contains_key(&BudgetUnit::WallTime);
+        let counted = if timed { shared.now() } else { 0 };
         let recheck = match options.schedule {
             Schedule::Eager => Recheck::Pauses,
             Schedule::Lockstep => Recheck::Nothing,

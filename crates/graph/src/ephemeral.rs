@@ -1,6 +1,6 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use fugato_state::{Millis, State, ThreadId};
+use fugato_state::{State, ThreadId};
 use fugato_stream::Hub;
 
 use crate::{
@@ -130,8 +130,7 @@ impl<S: State> Ephemeral<S> {
             hub: hub.clone(),
             late_readers: false,
             withholds_failure: false,
-            now: system_now(),
-            since: tokio::time::Instant::now(),
+            clock: OnceLock::new(),
             control: Arc::default(),
         });
         let under = ProgramVersion {
@@ -153,9 +152,4 @@ impl<S: State> Ephemeral<S> {
         }
         Ok(end)
     }
-}
-
-fn system_now() -> Millis {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)
 }

@@ -1,7 +1,7 @@
 //! The admission of requests: the check whether a thread allows one, and the first facts of it.
 mod resume;
 
-use fugato_state::{InterruptId, Millis, State};
+use fugato_state::{InterruptId, State};
 use fugato_store::{Commit, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
@@ -266,7 +266,6 @@ fn start<S: State>(
     };
     let input = written.as_ref().map_or("", |updates| updates.get());
     let bytes = input.len();
-    let now = driver.engine.shared.now();
     let key = key.map(|key| {
         let digest = digest::of(input.as_bytes());
         NamedRequest { key, digest }
@@ -304,7 +303,7 @@ fn start<S: State>(
     driver.root.fold.discard();
     driver.root.fold.apply(updates);
     driver.root.children.clear();
-    let key = key.map(|named| driver.remember(named, now));
+    let key = key.map(|named| driver.remember(named));
     let run = driver.root.machine.run().next();
     let next = vec![entry(&driver.root.graph, &driver.root.machine)];
     driver.record(Fact::Started {
@@ -504,8 +503,9 @@ fn ids<S: State>(driver: &Driver<S>) -> Vec<InterruptId> {
 }
 
 impl<S: State> Driver<S> {
-    fn remember(&self, named: NamedRequest, at: Millis) -> RequestKey {
+    fn remember(&self, named: NamedRequest) -> RequestKey {
         let NamedRequest { key, digest } = named;
+        let at = self.engine.shared.now();
         let until = at.saturating_add(millis(self.engine.options.key_age));
         RequestKey {
             key,

@@ -12,7 +12,10 @@ use fugato_state::{Lang, Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{Lease, Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
 use fugato_stream::{EventKind, Hub};
 use futures::FutureExt;
-use tokio::sync::{Notify, watch};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 use tracing::Instrument as _;
 
 pub use fallback::RunFallback;
@@ -592,8 +595,7 @@ impl<S: State> RunnerInner<S> {
             hub: hub.clone(),
             late_readers: true,
             withholds_failure: self.fallback.is_some(),
-            now: carried_on(lease.now, opened.last),
-            since: tokio::time::Instant::now(),
+            clock: (carried_on(lease.now, opened.last), Instant::now()).into(),
             control,
         });
         let mut journal = Journal::new(self.log.clone(), thread.clone(), opened.head, lease.fence);

@@ -190,7 +190,11 @@ impl<S: State> Driver<S> {
         }
         let todo = self.root.machine.directive();
         let control = self.engine.shared.control.clone();
-        let asking = control.asking.lock().await;
+        // Without a log there is no lease to renew.
+        let asking = match &self.engine.journal {
+            Some(_) => Some(control.asking.lock().await),
+            None => None,
+        };
         control.needs_no_more();
         self.flush(self.status()).await?;
         drop(asking);

@@ -98,8 +98,7 @@ fn accept<S: State>(
 
 fn record<S: State>(driver: &mut Driver<S>, answers: Answers, by_scope: ByScope) {
     let Answers { by, key, .. } = answers;
-    let now = driver.engine.shared.now();
-    let key = key.map(|named| driver.remember(*named, now));
+    let key = key.map(|named| driver.remember(*named));
     let by = match (by, key) {
         (None, None) => None,
         (by, key) => Some(Attribution {
