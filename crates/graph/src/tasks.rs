@@ -1,5 +1,11 @@
 //! The execution of tasks: one inline, several at once.
-use std::{panic::AssertUnwindSafe, sync::LazyLock, task::Poll, time::Duration};
+use std::{
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::LazyLock,
+    task::Poll,
+    time::Duration,
+};
 
 use fugato_state::State;
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
@@ -22,26 +28,30 @@ pub(crate) enum Attempt<U> {
     Silent(Duration),
 }
 
-type CallOutcome<U> = Result<Outcome<U>, BoxError>;
-
-/// Runs one task inline.
-pub(crate) async fn run_one<S: State>(node: &dyn Node<S>, cx: Context<S>) -> Attempt<S::Update> {
-    attempt(AssertUnwindSafe(called(node, cx)).catch_unwind().await)
-}
-
-/// Calls the node when polled, so that a panic before its future exists is caught too. Texts are in
-/// the language of the state meanwhile.
-async fn called<S: State>(node: &dyn Node<S>, cx: Context<S>) -> CallOutcome<S::Update> {
-    let lang = cx.state().lang();
-    lang.scope_future(node.run(cx)).await
-}
-
-fn attempt<U>(called: Result<CallOutcome<U>, Box<dyn std::any::Any + Send>>) -> Attempt<U> {
-    match called {
-        Ok(Ok(outcome)) => Attempt::Outcome(outcome),
-        Ok(Err(error)) => Attempt::Failed(error),
-        Err(panic) => Attempt::Panicked(panic_text(&*panic).into()),
-    }
+/// Runs one task inline. The node is called when that is polled, so that a panic before its future
+/// exists is caught too. Texts are in the language of the state meanwhile.
+pub(crate) fn run_one<S: State>(
+    node: &dyn Node<S>,
+    cx: Context<S>,
+) -> impl Future<Output = Attempt<S::Update>> {
+    let mut begins = Some(cx);
+    let mut running = None;
+    poll_fn(move |task| {
+        let poll = AssertUnwindSafe(|| {
+            if let Some(cx) = begins.take() {
+                let lang = cx.state().lang();
+                running = Some((lang, node.run(cx)));
+            }
+            let (lang, running) = running.as_mut()?;
+            Some(lang.scope(|| running.as_mut().poll(task)))
+        });
+        match catch_unwind(poll) {
+            Ok(Some(Poll::Ready(Ok(outcome)))) => Poll::Ready(Attempt::Outcome(outcome)),
+            Ok(Some(Poll::Ready(Err(error)))) => Poll::Ready(Attempt::Failed(error)),
+            Ok(_) => Poll::Pending,
+            Err(panic) => Poll::Ready(Attempt::Panicked(panic_text(&*panic).into())),
+        }
+    })
 }
 
 type Batch = Vec<AttemptEnd>;
