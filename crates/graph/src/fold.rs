@@ -70,6 +70,9 @@ impl<S: State> StateFold<S> {
 
     /// Applies the staged updates, in the order of the frontier.
     pub(crate) fn close(&mut self) {
+        if self.staged.is_empty() {
+            return;
+        }
         let mut staged = std::mem::take(&mut self.staged);
         for updates in staged.drain(..).flatten() {
             self.apply(updates);

@@ -98,7 +98,8 @@ pub(crate) mod shape {
 
 impl<U> IntoOutcome<U, shape::One> for U {
     fn into_outcome(self) -> Result<Outcome<U>, BoxError> {
-        Ok(Outcome::done([self]))
+        let (updates, notes) = (vec![self], vec![]);
+        Ok(Outcome::Done { updates, notes })
     }
 }
 

@@ -151,11 +151,16 @@ impl<'a, S: State> Routing<'a, S> {
     }
 
     fn enter(&mut self, node: NodeIx) {
-        if self.routes.next.iter().all(|next| next.task.node != node) {
-            self.routes.next.push(NextTask {
-                task: self.machine.next_path(node),
-                items: None,
-            });
+        let next = &mut self.routes.next;
+        if next.iter().any(|next| next.task.node == node) {
+            return;
+        }
+        let (task, items) = (self.machine.next_path(node), None);
+        if next.is_empty() {
+            // Most steps lead to one task.
+            *next = vec![NextTask { task, items }];
+        } else {
+            next.push(NextTask { task, items });
         }
     }
 

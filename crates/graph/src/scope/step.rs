@@ -234,12 +234,13 @@ impl<S: State> Scope<S> {
             self.close_task(position, engine);
             return Ok(());
         }
-        self.fold.stage(position, updates);
         if self.machine.frontier().len() == 1 {
             self.machine.settle(position);
+            self.fold.apply(updates);
             self.solo = Some((stored, notes));
             return Ok(());
         }
+        self.fold.stage(position, updates);
         self.record(
             Fact::Finished {
                 task,
@@ -289,22 +290,22 @@ impl<S: State> Scope<S> {
     /// Closes the step if its routing succeeds.
     pub(super) fn close_step(&mut self, engine: &mut Engine) {
         self.fold.close();
-        let routes = route(&self.graph, &self.machine, &self.fold.state);
-        let solo = self.solo.take().zip(self.attempt(0));
-        match (routes, solo) {
-            (Ok(routes), Some(((updates, notes), (task, attempt)))) => self.record(
-                Fact::Stepped {
-                    task,
-                    attempt,
-                    updates,
-                    notes,
-                    routes,
-                },
-                engine,
-            ),
-            (Ok(routes), None) => self.record(Fact::Closed { routes }, engine),
-            (Err(error), solo) => self.unrouted(error, solo, engine),
-        }
+        let solo = self.solo.take();
+        let routes = match route(&self.graph, &self.machine, &self.fold.state) {
+            Ok(routes) => routes,
+            Err(error) => return self.unrouted(error, solo.zip(self.attempt(0)), engine),
+        };
+        let closed = match (solo, self.attempt(0)) {
+            (Some((updates, notes)), Some((task, attempt))) => Fact::Stepped {
+                task,
+                attempt,
+                updates,
+                notes,
+                routes,
+            },
+            _ => Fact::Closed { routes },
+        };
+        self.record(closed, engine);
     }
 
     /// Closes and routes one task alone, while others go on.
