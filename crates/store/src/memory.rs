@@ -4,7 +4,7 @@ mod thread;
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::{SystemTime, UNIX_EPOCH},
@@ -27,7 +27,7 @@ pub struct MemoryLog {
 }
 
 struct LogInner {
-    threads: RwLock<BTreeMap<ThreadId, Arc<Mutex<Thread>>>>,
+    threads: RwLock<Threads>,
     clock: Box<dyn Fn() -> Millis + Send + Sync>,
     /// The largest time seen, so that time never runs backwards.
     newest: AtomicI64,
@@ -35,6 +35,8 @@ struct LogInner {
     /// that a former owner still holds.
     lowest_fence: AtomicU64,
 }
+
+type Threads = BTreeMap<ThreadId, Mutex<Thread>>;
 
 impl Default for MemoryLog {
     fn default() -> Self {
@@ -73,45 +75,35 @@ impl MemoryLog {
             .max(now)
     }
 
-    fn find(&self, name: &ThreadId) -> Option<Arc<Mutex<Thread>>> {
-        let threads = self
-            .shared
+    fn threads(&self) -> RwLockReadGuard<'_, Threads> {
+        self.shared
             .threads
             .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        threads.get(name).cloned()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find_or_make(&self, name: &ThreadId) -> Arc<Mutex<Thread>> {
-        if let Some(found) = self.find(name) {
-            return found;
-        }
-        let mut threads = self
-            .shared
+    fn threads_mut(&self) -> RwLockWriteGuard<'_, Threads> {
+        self.shared
             .threads
             .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        threads.entry(name.clone()).or_default().clone()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `act` on a thread, which is created if it is missing.
     fn make<T>(&self, name: &ThreadId, act: impl FnOnce(&mut Thread) -> T) -> T {
-        loop {
-            let found = self.find_or_make(name);
-            let mut thread = lock(&found);
-            // A thread that was removed between the two lines above is skipped: a write to it would
-            // be lost.
-            if !thread.gone {
-                return act(&mut thread);
-            }
+        let threads = self.threads();
+        if let Some(thread) = threads.get(name) {
+            return act(&mut lock(thread));
         }
+        drop(threads);
+        let mut threads = self.threads_mut();
+        act(&mut lock(threads.entry(name.clone()).or_default()))
     }
 
     /// Runs `act` on a thread, if it exists.
     fn with<T>(&self, name: &ThreadId, act: impl FnOnce(&mut Thread) -> T) -> Option<T> {
-        let found = self.find(name)?;
-        let mut thread = lock(&found);
-        (!thread.gone).then(|| act(&mut thread))
+        let threads = self.threads();
+        Some(act(&mut lock(threads.get(name)?)))
     }
 
     fn lowest_fence(&self) -> u64 {
@@ -120,12 +112,8 @@ impl MemoryLog {
 
     fn claim(&self, claim: &Claim) -> Vec<Lease> {
         let now = self.now();
+        let threads = self.threads();
         let lowest = self.lowest_fence();
-        let threads = self
-            .shared
-            .threads
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
         let mut found: Vec<_> = threads
             .iter()
             .filter_map(|(name, thread)| {
@@ -198,9 +186,9 @@ impl ThreadLog for MemoryLog {
                 owner,
                 ttl,
             } => {
-                let (now, lowest) = (self.now(), self.lowest_fence());
+                let now = self.now();
                 let lease = self.make(&name, |thread| {
-                    thread.acquire(&name, &owner, now, ttl, lowest)
+                    thread.acquire(&name, &owner, now, ttl, self.lowest_fence())
                 });
                 Ok(LeaseOutcome::Granted(vec![
                     lease.map_err(failed("lease", &name))?,
@@ -258,11 +246,7 @@ impl Snapshots for MemoryLog {
 #[async_trait]
 impl ThreadAdmin for MemoryLog {
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
-        let threads = self
-            .shared
-            .threads
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let threads = self.threads();
         let listed = threads.iter().filter_map(|(name, thread)| {
             let wanted = name.as_str().starts_with(&filter.prefix)
                 && filter.after.as_ref().is_none_or(|after| name > after);
@@ -298,17 +282,10 @@ impl ThreadAdmin for MemoryLog {
     }
 
     async fn remove(&self, name: &ThreadId) -> Result<(), StoreError> {
-        let mut threads = self
-            .shared
-            .threads
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut threads = self.threads_mut();
         if let Some(removed) = threads.remove(name) {
-            let mut thread = lock(&removed);
-            thread.gone = true;
-            self.shared
-                .lowest_fence
-                .fetch_max(thread.fence, Ordering::Relaxed);
+            let fence = lock(&removed).fence;
+            self.shared.lowest_fence.fetch_max(fence, Ordering::Relaxed);
         }
         Ok(())
     }

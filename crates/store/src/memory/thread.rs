@@ -24,8 +24,6 @@ pub(super) struct Thread {
     /// The signals that the last commit returned, for a repeat whose first response was lost.
     delivered: Vec<Signal>,
     snapshots: BTreeMap<Seq, Vec<u8>>,
-    /// True if the thread was removed while a request was about to write it.
-    pub(super) gone: bool,
 }
 
 impl Thread {
