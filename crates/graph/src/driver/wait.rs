@@ -83,11 +83,15 @@ impl<S: State> Driver<S> {
             let strict = self.engine.options.durability == crate::Durability::Strict;
             let wait = self.engine.store_within().filter(|_| !strict);
             let shared = &self.engine.shared;
+            if shared.control.is_cancelled() {
+                return Ok(None);
+            }
             let heard = tokio::select! {
                 biased;
-                () = shared.control.cancelled() => WaitEvent::Stopped,
                 call = shared.control.calls.next() => WaitEvent::Call(call),
                 attempt = &mut running => return Ok(Some(attempt)),
+                // Listening costs more than asking, so it comes when there is something to wait for.
+                () = shared.control.cancelled() => WaitEvent::Stopped,
                 () = pass(wait) => WaitEvent::Time,
             };
             match heard {
