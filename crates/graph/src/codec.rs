@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     RunError, RunErrorKind,
-    machine::{Fact, Names, TaskPath},
+    machine::{Fact, Names, NextTask, Routes, TaskPath},
 };
 
 /// The version that this program writes.
@@ -18,15 +18,6 @@ pub(crate) const VERSION: u8 = 2;
 
 /// The size of a record without its updates, in bytes, if it has few routes and no notes.
 const FRAME: usize = 160;
-
-#[derive(Serialize)]
-struct Writing<'a, F> {
-    at: Millis,
-    run: RunId,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    scope: &'a str,
-    fact: F,
-}
 
 #[derive(Deserialize)]
 pub(crate) struct Entry<'a> {
@@ -54,29 +45,156 @@ impl Serialize for PathText<'_> {
 }
 
 /// Writes a fact. `at` is the store's clock, for people.
+///
+/// The records of done tasks, which most are, are written by hand: the serialiser would write the
+/// same, but it searches each name of a field for characters to escape.
 pub(crate) fn encode(
-    fact: Fact<TaskPath>,
+    fact: &Fact<TaskPath>,
     at: Millis,
     run: RunId,
     scope: &str,
     names: &Names,
 ) -> Result<Record, RunError> {
-    let payload = match &fact {
+    let payload = match fact {
         Fact::Stepped { updates, .. } | Fact::Finished { updates, .. } => updates.as_ref(),
         _ => None,
     };
     let size = FRAME + payload.map_or(0, |updates| updates.get().len());
-    let fact = fact.map(&mut |path| Ok::<_, serde_json::Error>(PathText(path, names)))?;
     let mut body = Vec::with_capacity(size);
     body.push(VERSION);
-    let writing = Writing {
-        at,
-        run,
-        scope,
-        fact,
-    };
-    serde_json::to_writer(&mut body, &writing)?;
+    let mut number = itoa::Buffer::new();
+    body.extend_from_slice(br#"{"at":"#);
+    body.extend_from_slice(number.format(at).as_bytes());
+    body.extend_from_slice(br#","run":"#);
+    body.extend_from_slice(number.format(run.0).as_bytes());
+    if !scope.is_empty() {
+        write_field(&mut body, br#","scope":"#, scope)?;
+    }
+    body.extend_from_slice(br#","fact":"#);
+    match fact {
+        Fact::Stepped { routes, .. } => {
+            body.extend_from_slice(br#"{"stepped":"#);
+            write_outcome(&mut body, fact, names)?;
+            write_routes(&mut body, routes, names)?;
+            body.extend_from_slice(b"}}");
+        }
+        Fact::Finished { .. } => {
+            body.extend_from_slice(br#"{"finished":"#);
+            write_outcome(&mut body, fact, names)?;
+            body.extend_from_slice(b"}}");
+        }
+        _ => {
+            let text = &mut |path| Ok::<_, serde_json::Error>(PathText(path, names));
+            let fact = fact.clone().map(text)?;
+            serde_json::to_writer(&mut body, &fact)?;
+        }
+    }
+    body.push(b'}');
     Ok(Record(body))
+}
+
+/// Writes what a task that is done left, without the end of the object.
+fn write_outcome(
+    body: &mut Vec<u8>,
+    fact: &Fact<TaskPath>,
+    names: &Names,
+) -> serde_json::Result<()> {
+    let (Fact::Stepped {
+        task,
+        attempt,
+        updates,
+        notes,
+        ..
+    }
+    | Fact::Finished {
+        task,
+        attempt,
+        updates,
+        notes,
+    }) = fact
+    else {
+        return Ok(());
+    };
+    body.extend_from_slice(br#"{"task":"#);
+    write_path(body, *task, names)?;
+    if *attempt != 1 {
+        write_field(body, br#","attempt":"#, attempt)?;
+    }
+    if let Some(updates) = updates {
+        body.extend_from_slice(br#","updates":"#);
+        body.extend_from_slice(updates.get().as_bytes());
+    }
+    if !notes.is_empty() {
+        write_field(body, br#","notes":"#, notes)?;
+    }
+    Ok(())
+}
+
+fn write_routes(
+    body: &mut Vec<u8>,
+    routes: &Routes<TaskPath>,
+    names: &Names,
+) -> serde_json::Result<()> {
+    let Routes {
+        next,
+        arrived,
+        joined,
+    } = routes;
+    if routes.is_empty() {
+        return Ok(());
+    }
+    // Each part is followed by a comma, and what ends a list takes the place of the last one.
+    body.extend_from_slice(br#","routes":{"#);
+    if !next.is_empty() {
+        body.extend_from_slice(br#""next":["#);
+        for NextTask { task, items } in next {
+            body.extend_from_slice(br#"{"task":"#);
+            write_path(body, *task, names)?;
+            if let Some(items) = items {
+                write_field(body, br#","items":"#, items)?;
+            }
+            body.extend_from_slice(b"},");
+        }
+        body.pop();
+        body.extend_from_slice(b"],");
+    }
+    if !arrived.is_empty() {
+        write_field(body, br#""arrived":"#, arrived)?;
+        body.push(b',');
+    }
+    if !joined.is_empty() {
+        write_field(body, br#""joined":"#, joined)?;
+        body.push(b',');
+    }
+    body.pop();
+    body.push(b'}');
+    Ok(())
+}
+
+/// Writes the path of a task, as text.
+fn write_path(body: &mut Vec<u8>, path: TaskPath, names: &Names) -> serde_json::Result<()> {
+    // The numbers come before the quote that ends the name.
+    serde_json::to_writer(&mut *body, names.get(path.node))?;
+    body.pop();
+    let mut number = itoa::Buffer::new();
+    body.push(b'#');
+    body.extend_from_slice(number.format(path.visit).as_bytes());
+    if let Some(index) = path.index {
+        body.push(b'[');
+        body.extend_from_slice(number.format(index).as_bytes());
+        body.push(b']');
+    }
+    body.push(b'"');
+    Ok(())
+}
+
+fn write_field(
+    body: &mut Vec<u8>,
+    name: &[u8],
+    value: &(impl Serialize + ?Sized),
+) -> serde_json::Result<()> {
+    body.extend_from_slice(name);
+    serde_json::to_writer(body, value)
 }
 
 /// Reads a stored fact.
@@ -116,4 +234,104 @@ pub(crate) fn addressed(
 
 fn unreadable(why: &str) -> RunError {
     RunError::new(RunErrorKind::Format).because(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_stream::EventKind;
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+    use crate::machine::ScatterItem;
+
+    /// Writes a fact as the serialiser does.
+    fn serialised(fact: Fact<TaskPath>, scope: &str, names: &Names) -> String {
+        #[derive(Serialize)]
+        struct Writing<'a> {
+            at: Millis,
+            run: RunId,
+            #[serde(skip_serializing_if = "str::is_empty")]
+            scope: &'a str,
+            fact: Fact<PathText<'a>>,
+        }
+        let fact = fact.map(&mut |path| Ok::<_, ()>(PathText(path, names)));
+        let (at, run, fact) = (17, RunId(2), fact.unwrap());
+        serde_json::to_string(&Writing {
+            at,
+            run,
+            scope,
+            fact,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn what_is_written_by_hand_is_what_the_serialiser_writes() {
+        let mut names = Arc::new(Names::default());
+        let [plain, odd] = ["think#3", "a \"b\"\\\n想#12[4]"].map(|text| names.path(text).unwrap());
+        let item = || ScatterItem(to_raw_value("x").unwrap().into());
+        let next = [
+            vec![],
+            vec![NextTask {
+                task: plain,
+                items: None,
+            }],
+            vec![
+                NextTask {
+                    task: odd,
+                    items: Some(vec![item(), item()]),
+                },
+                NextTask {
+                    task: plain,
+                    items: None,
+                },
+            ],
+        ];
+        let joins = [vec![], vec![("join".to_owned(), "from".to_owned())]];
+        let updates = [None, Some(to_raw_value(&["\"1\"", "2"]).unwrap())];
+        let notes = [
+            vec![],
+            vec![EventKind::NodeStarted, EventKind::NodeFinished],
+        ];
+        let mut compared = 0;
+        let mut same = |fact: &Fact<TaskPath>, scope| {
+            let record = encode(fact, 17, RunId(2), scope, &names).unwrap();
+            let (version, json) = record.0.split_first().unwrap();
+            assert_eq!(*version, VERSION);
+            assert_eq!(
+                String::from_utf8_lossy(json),
+                serialised(fact.clone(), scope, &names)
+            );
+            compared += 1;
+        };
+        for (bits, next) in (0..32).flat_map(|bits| next.iter().map(move |next| (bits, next))) {
+            let of = |bit: usize| usize::from(bits & (1 << bit) != 0);
+            let (task, attempt) = ([plain, odd][of(0)], [1, 7][of(0)]);
+            let scope = ["", "outer \"1\"#1"][of(1)];
+            let (updates, notes) = (updates[of(2)].clone(), notes[of(3)].clone());
+            let arrived = joins[of(4)].clone();
+            let joined = arrived.iter().map(|(to, _)| to.clone()).collect();
+            let routes = Routes {
+                next: next.clone(),
+                arrived,
+                joined,
+            };
+            let finished = Fact::Finished {
+                task,
+                attempt,
+                updates: updates.clone(),
+                notes: notes.clone(),
+            };
+            let stepped = Fact::Stepped {
+                task,
+                attempt,
+                updates,
+                notes,
+                routes,
+            };
+            same(&finished, scope);
+            same(&stepped, scope);
+        }
+        assert_eq!(compared, 192);
+    }
 }

@@ -216,7 +216,7 @@ impl<S: State> Runner<S> {
             seq,
             incarnation: crate::journal::incarnation(),
         };
-        let record = codec::encode(fact, head, run, "", &opened.scope.names)?;
+        let record = codec::encode(&fact, head, run, "", &opened.scope.names)?;
         let commit = Commit {
             expect: Expect {
                 head: seq,

@@ -131,15 +131,16 @@ impl Journal {
         let heard = shared.hub.has_subscribers() || shared.hub.has_open();
         self.oldest = None;
         self.urgent = false;
-        let shown = if heard { self.facts.clone() } else { vec![] };
-        let records = Self::encode(self.facts.drain(..), self.began, shared)?;
+        let mut facts = std::mem::take(&mut self.facts);
+        let records = Self::encode(&facts, self.began, shared)?;
         let too_large = |record: &Record| record.0.len() > Commit::MAX_RECORD;
         if let Some(at) = records.iter().position(too_large) {
             return self.break_off(records, at, shared).await;
         }
         let first = self.head + 1;
         self.store(records, status, shared).await?;
-        for ((at, fact), seq) in shown.iter().zip(first..) {
+        let shown = facts.iter().zip(first..).filter(|_| heard);
+        for ((at, fact), seq) in shown {
             if shared.withholds_failure && at.is_none() && matches!(fact, Fact::RunFailed { .. }) {
                 continue;
             }
@@ -151,24 +152,28 @@ impl Journal {
         if !heard && shared.hub.has_subscribers() {
             shared.hub.skip(first);
         }
+        facts.clear();
+        self.facts = facts;
         Ok(())
     }
 
     fn encode(
-        facts: impl IntoIterator<Item = (ScopeAddress, Fact<TaskPath>)>,
+        facts: &[(ScopeAddress, Fact<TaskPath>)],
         began: Option<Millis>,
         shared: &RunInner,
     ) -> Result<Vec<Record>, RunError> {
         let now = shared.now();
-        let encode = |(at, fact): (ScopeAddress, _)| {
+        let mut records = Vec::with_capacity(facts.len());
+        for (at, fact) in facts {
             let scope = at.as_ref().map_or("", |place| &place.text);
-            let time = match &fact {
+            let time = match fact {
                 Fact::Created { .. } | Fact::Started { .. } => began.unwrap_or(now),
                 _ => now,
             };
-            codec::encode(fact, time, shared.run, scope, shared.names_of(&at))
-        };
-        facts.into_iter().map(encode).collect()
+            let names = shared.names_of(at);
+            records.push(codec::encode(fact, time, shared.run, scope, names)?);
+        }
+        Ok(records)
     }
 
     /// Handles a fact that does not fit into a record. A fact of a request is refused, and nothing
@@ -200,7 +205,7 @@ impl Journal {
         let failed = Fact::RunFailed {
             error: explain(&error),
         };
-        records.extend(Self::encode([(None, failed)], None, shared)?);
+        records.extend(Self::encode(&[(None, failed)], None, shared)?);
         self.store(records, Status::Idle, shared).await?;
         Err(error)
     }

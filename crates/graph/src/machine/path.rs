@@ -93,6 +93,11 @@ impl Names {
             .unwrap_or_else(|| "?".into())
     }
 
+    /// Returns the name at a position, to look at; `?` if there is none.
+    pub(crate) fn get(&self, ix: NodeIx) -> &str {
+        self.list.get(ix.at()).map_or("?", |name| name)
+    }
+
     /// Returns the number of names.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
@@ -100,7 +105,7 @@ impl Names {
 
     /// Returns a path as text.
     pub(crate) fn text(&self, path: TaskPath) -> String {
-        let name = self.list.get(path.node.at()).map_or("?", |name| name);
+        let name = self.get(path.node);
         let mut text = String::with_capacity(name.len() + NUMBERS);
         let mut number = itoa::Buffer::new();
         text.push_str(name);
