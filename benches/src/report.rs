@@ -40,8 +40,7 @@ const REASONS: &[(&str, &[&str], &str)] = &[
          within its run, checks what a router chose against what was declared, looks for a request \
          to stop and for a budget that is used up, and makes the record that a log would store. In a \
          profile of `chain` a third of a step opens, routes and closes it in the step machine, a \
-         fifth calls the node, and an eighth takes in what it returns; in one of `start` an eighth is \
-         the clock.",
+         fifth calls the node, and an eighth takes in what it returns.",
     ),
     (
         "graph-flow",
