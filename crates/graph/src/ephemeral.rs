@@ -6,10 +6,10 @@ use fugato_stream::Hub;
 use crate::{
     Answers, Events, Graph, IntoUpdates, RunError, RunResult, Runner, RunnerOptions, Suspended,
     context::RunInner,
+    driver::Driver,
     engine::Engine,
     fold::StateFold,
     machine::{Machine, ProgramVersion},
-    open::OpenedThread,
     request::{self, Admission, Request, StartMode},
     runner::ended,
     scope::Scope,
@@ -138,8 +138,8 @@ impl<S: State> Ephemeral<S> {
             state: S::VERSION,
         };
         let engine = Engine::new(shared, None, self.options.clone());
-        let opened = OpenedThread::new(scope);
-        let mut driver = match request::admit(opened, engine, request, &under, 0)? {
+        let driver = Box::new(Driver::new(scope, engine));
+        let mut driver = match request::admit(driver, 0, request, &under, 0)? {
             Admission::Run(driver) => driver,
             Admission::Already(ended) => return Ok(ended),
         };

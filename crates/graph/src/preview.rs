@@ -100,13 +100,13 @@ impl<S: State> Runner<S> {
 
 /// Readies an opened thread as a request does, and looks at its questions and effects.
 fn look<S: State>(
-    mut opened: OpenedThread<S>,
+    opened: OpenedThread<S>,
     head: &Head,
     under: &ProgramVersion,
 ) -> Result<Preview, RunError> {
     let (seq, now) = (opened.head, carried_on(head.now, opened.last));
-    ready(&mut opened, under, true)?;
-    let scope = opened.scope;
+    let mut scope = opened.scope;
+    ready(&mut scope, seq, under, true)?;
     let mut preview = Preview::at(seq, Compatibility::GoesOn);
     let mut states = vec![];
     older(&scope, &mut states);

@@ -1,7 +1,7 @@
 //! The admission of requests: the check whether a thread allows one, and the first facts of it.
 mod resume;
 
-use fugato_state::{InterruptId, State};
+use fugato_state::{InterruptId, Seq, State};
 use fugato_store::{Commit, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
@@ -10,13 +10,13 @@ use crate::{
     control::StopReason,
     digest,
     driver::Driver,
-    engine::{Engine, Recheck},
+    engine::Recheck,
     fold::write_updates,
     machine::{
         Directive, Fact, KeyedRequest, ProgramVersion, RequestKey, RequestStatus, TaskPath,
         ThreadPhase,
     },
-    open::{OpenedThread, newer},
+    open::newer,
     policy::millis,
     route::entry,
     scope::{DynScope, Scope, asker, find},
@@ -139,16 +139,15 @@ pub(crate) enum Admission<S: State> {
 /// Admits a request, and returns a driver that is ready to go on. A refused request has changed
 /// nothing.
 pub(crate) fn admit<S: State>(
-    mut opened: OpenedThread<S>,
-    engine: Engine,
+    mut driver: Box<Driver<S>>,
+    head: Seq,
     request: Request<S::Update>,
     under: &ProgramVersion,
     incarnation: u64,
 ) -> Result<Admission<S>, RunError> {
-    let fresh = opened.head == 0;
+    let fresh = head == 0;
     let refers = !matches!(request, Request::Start { .. } | Request::Cancel { .. });
-    let base = ready(&mut opened, under, refers)?;
-    let mut driver = Box::new(Driver::new(opened.scope, engine));
+    let base = ready(&mut driver.root, head, under, refers)?;
     driver.engine.incarnation = if fresh {
         incarnation
     } else {
@@ -208,17 +207,17 @@ pub(crate) fn admit<S: State>(
 /// writes. Requests and previews go through here. With `refers`, the graph must still have
 /// what the thread refers to.
 pub(crate) fn ready<S: State>(
-    opened: &mut OpenedThread<S>,
+    scope: &mut Scope<S>,
+    head: Seq,
     under: &ProgramVersion,
     refers: bool,
 ) -> Result<Option<Snapshot>, RunError> {
-    let scope = &mut opened.scope;
     scope.place(None);
     DynScope::sync_states(scope);
     if refers {
         check(scope)?;
     }
-    barrier(scope, opened.head, under)
+    barrier(scope, head, under)
 }
 
 /// Checks that the graph still has the nodes, subgraphs and joins that the thread refers to.

@@ -602,24 +602,15 @@ impl<S: State> RunnerInner<S> {
         journal.tail = opened.tail;
         journal.timed = matches!(self.options.durability, Durability::Batched { .. });
         let under = self.program();
-        let last = opened.snapshot;
         let engine = Engine::new(shared, Some(journal), self.options.clone());
-        let mut admitted = request::admit(
-            opened,
-            engine,
-            request,
-            &under,
-            crate::journal::incarnation(),
-        )?;
-        if let (Admission::Run(driver), Some(store)) = (&mut admitted, &self.snapshots) {
-            let (store, thread) = (store.clone(), thread.clone());
-            driver.snapshots = Some(Snapshotter {
-                store,
-                thread,
-                last,
-            });
-        }
-        Ok(admitted)
+        let mut driver = Box::new(Driver::new(opened.scope, engine));
+        driver.snapshots = self.snapshots.as_ref().map(|store| Snapshotter {
+            store: store.clone(),
+            thread: thread.clone(),
+            last: opened.snapshot,
+        });
+        let incarnation = crate::journal::incarnation();
+        request::admit(driver, opened.head, request, &under, incarnation)
     }
 
     /// Returns the version of this program: of its graph, and of its state.
