@@ -10,7 +10,7 @@ use crate::{
     context::RunInner,
     effect::{BeginCall, NamedEffect, StartDecision},
     journal::Journal,
-    machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, TaskPath},
+    machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, NextTask, TaskPath},
     projector,
     scope::{AttemptEnd, ScopeAddress},
     tasks::Tasks,
@@ -28,6 +28,8 @@ pub(crate) struct Engine {
     pub(crate) options: Arc<RunnerOptions>,
     /// Tasks that can start.
     pub(crate) ready: Vec<(ScopeAddress, usize)>,
+    /// Room for the routes of the next step: those of the last one, of which nobody keeps a record.
+    pub(crate) room: Vec<NextTask<TaskPath>>,
     pub(crate) tasks: Tasks,
     /// Once-only actions that are under way in this process.
     pub(crate) acting: Vec<ActiveEffect>,
@@ -104,6 +106,7 @@ impl Engine {
             journal,
             options,
             ready: vec![],
+            room: vec![],
             tasks: Tasks::default(),
             acting: vec![],
             begun: vec![],
@@ -135,7 +138,12 @@ impl Engine {
                 let events = projector::events(&fact, at, &self.shared, None);
                 self.shared.hub.send_all(events);
             }
-            None => {}
+            None => {
+                if let Fact::Stepped { routes, .. } = fact {
+                    self.room = routes.next;
+                    self.room.clear();
+                }
+            }
         }
     }
 

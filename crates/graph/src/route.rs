@@ -73,12 +73,15 @@ pub(crate) fn items<T: Serialize>(
 }
 
 /// Returns the routes of a step: each node of the frontier is routed once, on the folded state.
+/// `next` is empty, and has room for the tasks that follow.
 pub(crate) fn route<S: State>(
     graph: &Graph<S>,
     machine: &Machine,
     state: &S,
+    next: Vec<NextTask<TaskPath>>,
 ) -> Result<Routes<TaskPath>, RunError> {
     let mut routing = Routing::new(graph, machine, state);
+    routing.routes.next = next;
     let mut last = None;
     for task in machine.frontier() {
         if last != Some(task.path.node) {
@@ -151,16 +154,11 @@ impl<'a, S: State> Routing<'a, S> {
     }
 
     fn enter(&mut self, node: NodeIx) {
-        let next = &mut self.routes.next;
-        if next.iter().any(|next| next.task.node == node) {
-            return;
-        }
-        let (task, items) = (self.machine.next_path(node), None);
-        if next.is_empty() {
-            // Most steps lead to one task.
-            *next = vec![NextTask { task, items }];
-        } else {
-            next.push(NextTask { task, items });
+        if self.routes.next.iter().all(|next| next.task.node != node) {
+            self.routes.next.push(NextTask {
+                task: self.machine.next_path(node),
+                items: None,
+            });
         }
     }
 

@@ -291,7 +291,8 @@ impl<S: State> Scope<S> {
     pub(super) fn close_step(&mut self, engine: &mut Engine) {
         self.fold.close();
         let solo = self.solo.take();
-        let routes = match route(&self.graph, &self.machine, &self.fold.state) {
+        let room = std::mem::take(&mut engine.room);
+        let routes = match route(&self.graph, &self.machine, &self.fold.state, room) {
             Ok(routes) => routes,
             Err(error) => return self.unrouted(error, solo.zip(self.attempt(0)), engine),
         };
