@@ -100,9 +100,9 @@ pub trait ServedAgent: Send + Sync + 'static {
     }
 
     /// Returns the number of characters of the longest message that the agent reads: 100,000 by
-    /// default. An agent with rules reads a message on a thread of the server, so it should name what
-    /// these read within a moment. A longer message, or text of an answer, is refused with 413
-    /// `too_large`.
+    /// default. An agent with rules should name what these read within a moment, and have a runner that
+    /// [keeps nobody waiting](fugato_graph::RunnerOptions::block_in_place) meanwhile. A longer message,
+    /// or text of an answer, is refused with 413 `too_large`.
     fn longest_message(&self) -> usize {
         100_000
     }

@@ -162,7 +162,10 @@ impl<A: ServedAgent> DynAgent for ErasedAgent<A> {
         key: Option<String>,
         said: UserMessage,
     ) -> ApiResult<StartedRun> {
-        Ok(match speak(&*self.0, thread, key, said).await? {
+        let spoken = self
+            .runner()
+            .in_place(Box::pin(speak(&*self.0, thread, key, said)));
+        Ok(match spoken.await? {
             SendOutcome::Run(run) => self.begun(thread, run),
             SendOutcome::Unchanged(ended) => resting(rest(ended)),
             SendOutcome::Told(text) => resting(RunRest::Finished(Some(Value::String(text)))),
@@ -196,7 +199,8 @@ impl<A: ServedAgent> DynAgent for ErasedAgent<A> {
             by: Attribution::new(caller.name(), door),
             answers,
         };
-        let run = answer(&*self.0, thread, caller, given, &open).await?;
+        let answered = answer(&*self.0, thread, caller, given, &open);
+        let run = self.runner().in_place(answered).await?;
         Ok(self.begun(thread, run))
     }
 

@@ -66,13 +66,14 @@ impl Resources {
     }
 
     /// Returns the options of a program at a terminal: a short lease, so that a thread of a process
-    /// that died is free after seconds.
+    /// that died is free after seconds. Rules that read a long message keep nobody else waiting.
     pub fn options(&self) -> RunnerOptions {
         let owner = format!("{} process {}", self.program, std::process::id());
         RunnerOptions::default()
             .lease(LEASE)
             .owner(owner)
             .on_complete(self.keep_finished)
+            .block_in_place(true)
     }
 
     /// Returns the part of a common place that is the person's own: a folder of the name of their

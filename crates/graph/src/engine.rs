@@ -258,7 +258,7 @@ impl Engine {
     }
 
     pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, AttemptEnd>>) {
-        self.tasks.start(ready);
+        self.tasks.start(ready, self.options.block_in_place);
     }
 }
 

@@ -18,6 +18,7 @@ mod events;
 mod fold;
 mod graph;
 mod history;
+mod in_place;
 mod initial;
 mod journal;
 mod machine;

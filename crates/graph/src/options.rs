@@ -41,6 +41,10 @@ pub struct RunnerOptions {
     /// The retention of a thread that has come to its end: it is kept, by default.
     #[default(Retention::Keep)]
     pub on_complete: Retention,
+    /// True if nodes may compute for long: a worker of the runtime hands its other tasks over before it
+    /// goes on with a run, which costs some microseconds each time. False by default. A runtime of one
+    /// thread has nobody to hand them to.
+    pub block_in_place: bool,
 }
 
 /// The time at which facts are stored. In every mode all of them are stored before an effect, and a
@@ -112,6 +116,9 @@ impl RunnerOptions {
 
         /// Sets the retention of a thread that has come to its end.
         pub fn on_complete(policy: Retention) { on_complete = policy }
+
+        /// Lets nodes compute for long if true: no other task of the runtime waits for them.
+        pub fn block_in_place(hands_over: bool) { block_in_place = hands_over }
     }
 
     pub(crate) fn ttl(&self) -> Millis {

@@ -29,6 +29,7 @@ use crate::{
     driver::{Driver, explain},
     engine::Engine,
     events::{EventSource, REFUSED},
+    in_place::in_place,
     journal::Journal,
     machine::{Directive, ProgramVersion, ThreadPhase},
     open::open,
@@ -241,6 +242,12 @@ impl<S: State> Runner<S> {
         self.assemble(options, fallback, Some(Arc::new(engine)))
     }
 
+    /// Polls work on behalf of a thread as its runs are polled: where these may
+    /// [compute for long](RunnerOptions::block_in_place), no other task of the runtime waits for it.
+    pub async fn in_place<F: Future>(&self, work: F) -> F::Output {
+        in_place(self.inner.options.block_in_place, work).await
+    }
+
     /// Returns the beginning of the names of this agent's threads.
     pub fn prefix(&self) -> &str {
         &self.inner.options.prefix
@@ -403,7 +410,12 @@ impl<S: State> Runner<S> {
         };
         // What goes wrong outside of nodes is told to whoever asked for the run.
         let work = Lang::current().scope_future(work);
-        Run::new(events, tokio::spawn(work.instrument(span)))
+        let end = if self.inner.options.block_in_place {
+            tokio::spawn(in_place(true, work).instrument(span))
+        } else {
+            tokio::spawn(work.instrument(span))
+        };
+        Run::new(events, end)
     }
 }
 

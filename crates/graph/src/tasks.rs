@@ -15,7 +15,9 @@ use tokio::{
 };
 use tracing::Instrument as _;
 
-use crate::{BoxError, Context, Node, Outcome, route::panic_text, scope::AttemptEnd};
+use crate::{
+    BoxError, Context, Node, Outcome, in_place::in_place, route::panic_text, scope::AttemptEnd,
+};
 
 /// The result of one attempt of a task.
 pub(crate) enum Attempt<U> {
@@ -80,7 +82,7 @@ const SPAWNED_PER_CORE: usize = 4;
 const CHUNK: usize = 16;
 
 impl Tasks {
-    pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, AttemptEnd>>) {
+    pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, AttemptEnd>>, hands_over: bool) {
         let pool = self.pool.get_or_insert_with(|| {
             let (sender, results) = unbounded_channel();
             Pool {
@@ -99,7 +101,8 @@ impl Tasks {
             if chunk.is_empty() {
                 break;
             }
-            let work = run_chunk(chunk, pool.sender.clone()).in_current_span();
+            let work = run_chunk(chunk, pool.sender.clone());
+            let work = in_place(hands_over, work).in_current_span();
             pool.running.spawn(work);
         }
     }

@@ -195,7 +195,9 @@ impl StewardThread<'_> {
         }
         let ended = match self.begin(request).await {
             Err(error) => match error.kind {
-                RunErrorKind::Waiting { .. } => return self.under_a_card(request).await,
+                RunErrorKind::Waiting { .. } => {
+                    return self.runner.in_place(self.under_a_card(request)).await;
+                }
                 // It has answered a card since the check for that.
                 RunErrorKind::RequestChanged { .. } => {
                     let answer = self.answered_before(request).await?;

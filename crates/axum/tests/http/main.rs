@@ -4,6 +4,8 @@ mod amid;
 #[cfg(test)]
 mod beside;
 #[cfg(test)]
+mod busy;
+#[cfg(test)]
 mod colleague;
 #[cfg(test)]
 mod consent;

@@ -1,6 +1,7 @@
 //! Tests of graphs through their runner, in one binary.
 
 mod golden;
+mod in_place;
 mod language;
 mod late_actions;
 mod lease;
