@@ -1,10 +1,11 @@
 //! The clauses of a request as rules read them, each with a form and a goal. The words are in
 //! `words.toml`.
+mod last;
 mod means;
 mod question;
 mod remark;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fugato::{
     form::{Fields, text as text_of},
@@ -14,6 +15,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use crate::{form::FormKind, service::RuleData};
+pub(crate) use last::LastRead;
 
 /// Reads requests by rule.
 #[derive(Debug, Deserialize)]
@@ -281,8 +283,14 @@ fn day_of_last(desk: &RuleData, claims: &[String], base: Date) -> Option<Date> {
 }
 
 impl RuleReader {
-    /// Returns the clauses of a request; none if it is about something else.
-    pub fn clauses(&self, desk: &RuleData, text: &str, base: Date) -> Vec<Clause> {
+    /// Returns the clauses of a request; none if it is about something else. Most steps of a turn ask
+    /// for those of the same words, which are read once.
+    pub fn clauses(&self, desk: &RuleData, text: &str, base: Date) -> Arc<[Clause]> {
+        desk.last_read
+            .clauses(text, base, || self.read_clauses(desk, text, base))
+    }
+
+    fn read_clauses(&self, desk: &RuleData, text: &str, base: Date) -> Vec<Clause> {
         let told = desk.told(text, base);
         let text = match self.of_all_claims(desk, &told, base) {
             Some((told, all)) => {

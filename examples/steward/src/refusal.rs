@@ -183,7 +183,7 @@ impl RuleData {
                 format!("我不推算金额（“{word}”），所以什么也没做。请说出每份单据的总金额。"),
             ));
         }
-        let [claim] = clauses.as_slice() else {
+        let [claim] = &*clauses else {
             return None;
         };
         if claim.form != FormKind::Reimbursement || !document_ids(words).is_empty() {
@@ -237,7 +237,7 @@ impl RuleData {
             return None;
         }
         let clauses = self.reader.clauses(self, words, base);
-        let mut told: Vec<_> = clauses.into_iter().map(|it| it.amounts).collect();
+        let mut told: Vec<_> = clauses.iter().map(|it| it.amounts.clone()).collect();
         if told.is_empty() {
             told.extend(self.paid(words, base));
         }

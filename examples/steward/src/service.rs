@@ -25,7 +25,7 @@ use crate::{
     files,
     form::{FormKind, Forms},
     ledger::{Document, Documents},
-    read::{Clause, DocumentQuestion, RuleReader, UNSURE, document_ids},
+    read::{Clause, DocumentQuestion, LastRead, RuleReader, UNSURE, document_ids},
     state::{PlanTask, RequestExtras, RequestKind, Steward, TaskPlan},
 };
 
@@ -65,6 +65,8 @@ pub struct RuleData {
     pub reader: RuleReader,
     /// The words that these know, in lower case, the longer ones first.
     vocabulary: Vec<String>,
+    /// The clauses of the texts that were read last.
+    pub(crate) last_read: LastRead,
 }
 
 impl RuleData {
@@ -84,6 +86,7 @@ impl RuleData {
         vocabulary.dedup();
         Ok(Arc::new(Self {
             vocabulary,
+            last_read: LastRead::default(),
             facts: form::FormReader::new(rules, &forms)?,
             reader: toml::from_str(include_str!("../words.toml"))?,
             forms,

@@ -123,7 +123,7 @@ impl Judge for RequestPlanner {
             return about_documents(desk, at, asked);
         }
         let clauses = desk.reader.clauses(desk, &at.message, at.base());
-        let clauses = clauses.into_iter().enumerate();
+        let clauses = clauses.iter().cloned().enumerate();
         let tasks: Vec<_> = clauses
             .map(|(nth, said)| task(desk, at, nth, said))
             .collect();

@@ -163,8 +163,8 @@ fn is_further(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
     if elsewhere && !changes && (read.len() > FEW || desk.reader.goes_somewhere(&told)) {
         return true;
     }
-    let mut asks = desk.reader.clauses(desk, words, at.base()).into_iter();
-    asks.any(|clause| {
+    let asks = desk.reader.clauses(desk, words, at.base());
+    asks.iter().any(|clause| {
         // What a trip is to cost is told with what it is for.
         let answers = task.form == FormKind::Application
             && !task.fields.contains_key("estimated_amount")
