@@ -2,7 +2,8 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use fugato::words::{
-    ClockTime, DayReference, Lexicon, TokenKind, Tokenizer, is_negated, normalize, number,
+    ClockTime, DayReference, Lexicon, NameIndex, TokenKind, Tokenizer, is_negated, normalize,
+    number,
 };
 use serde::Deserialize;
 
@@ -438,8 +439,12 @@ fn no_names(tokens: &mut [Token]) {
 
 /// Returns the tokens of a text.
 pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
-    let names = names(facts.schedule);
-    let tokenizer = Tokenizer::new(&LEXICON, &names)
+    tokens_among(&names(facts.schedule), text, facts)
+}
+
+/// Returns the tokens of one of several texts about the same names.
+pub(super) fn tokens_among(names: &NameIndex<Thing>, text: &str, facts: &Facts<'_>) -> Vec<Token> {
+    let tokenizer = Tokenizer::new(&LEXICON, names)
         .grammar(sections)
         .nouns(|meaning| matches!(meaning, Meaning::Noun(_)));
     let tokens = tokenizer.tokens(text).into_iter();

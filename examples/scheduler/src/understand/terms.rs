@@ -6,8 +6,9 @@
 mod likings;
 mod sentence;
 
-use std::collections::BTreeSet;
+use std::{cell::LazyCell, collections::BTreeSet};
 
+use fugato::words::NameIndex;
 use jiff::civil::Time;
 
 pub(super) use self::sentence::in_digits;
@@ -15,7 +16,7 @@ use self::sentence::{Sentence, TermToken, tokens};
 use super::{
     Facts, Understanding,
     lex::{self, Kind, Part, Relation, TermWord, Verb},
-    names::Ref,
+    names::{Ref, Thing, names},
     plan, understand,
     wish::names_other_place,
     words::Words,
@@ -173,6 +174,7 @@ const MOST_CLAUSES: usize = 16;
 /// wants something else.
 fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
     let clauses = sentence::clauses(tokens);
+    let index = LazyCell::new(|| names(facts.schedule));
     let mut said = TermsWishes::default();
     let mut topic: Vec<Ref> = vec![];
     let mut at = 0;
@@ -190,7 +192,7 @@ fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
                 topic = sentence.names;
             } else if !sentence.is_empty() {
                 let text = sentence::raw(clause);
-                if wants_more(&text, facts) {
+                if wants_more(&text, &index, facts) {
                     return None;
                 }
                 said.left.push(text);
@@ -217,7 +219,7 @@ fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
 }
 
 /// Returns true if a clause wants something that other rules read.
-fn wants_more(text: &str, facts: &Facts<'_>) -> bool {
+fn wants_more(text: &str, index: &NameIndex<Thing>, facts: &Facts<'_>) -> bool {
     const ACTS: [Verb; 10] = [
         Verb::Done,
         Verb::Place,
@@ -230,7 +232,7 @@ fn wants_more(text: &str, facts: &Facts<'_>) -> bool {
         Verb::Rearrange,
         Verb::Spread,
     ];
-    let tokens = lex::tokens(text, facts);
+    let tokens = lex::tokens_among(index, text, facts);
     let denies = |token: &lex::Token| token.kind == Kind::Relation(Relation::Not);
     let unknown = |token: &lex::Token| token.kind == Kind::Unknown;
     let remarks = tokens.iter().any(|token| denies(token) || unknown(token));
