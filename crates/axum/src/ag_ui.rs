@@ -10,6 +10,7 @@ use crate::{
     address::Address,
     app_state::{AppState, RunRequest},
     body::JsonBody,
+    erased::AnswerRequest,
     error::ApiResult,
     incoming,
     openai::go_on,
@@ -26,14 +27,20 @@ pub(crate) async fn run(
     let thread = incoming::required(&request, "threadId")?;
     let run = incoming::required(&request, "runId")?;
     let to = Address::new(&caller, thread)?;
-    let resume = Resume::ag_ui(&request)?;
+    let Resume { answers, after, .. } = Resume::ag_ui(&request)?;
     let extra = incoming::object(&request, "forwardedProps")?;
     let key = incoming::request_key(&headers)?;
     let chosen = request.get("forwardedProps").unwrap_or(&Value::Null);
     let model = incoming::text(chosen, "model")?.map(str::to_owned);
     let retried = incoming::text(chosen, "retry_of")?.map(str::to_owned);
     let permit = app_state.reader(&caller)?;
-    let running = go_on(&app_state, &to, resume, (key.clone(), "ag-ui"), || {
+    let answering = AnswerRequest {
+        key: key.clone(),
+        door: "ag-ui",
+        answers,
+        extra: extra.clone(),
+    };
+    let running = go_on(&app_state, &to, answering, after, || {
         let said = UserMessage::last_of(&caller, &request, extra)?.under(chosen)?;
         let said = Box::new(said.model(model).retries(retried).by("ag-ui"));
         Ok(RunRequest::Start { key, said })

@@ -108,9 +108,10 @@ pub trait ServedAgent: Send + Sync + 'static {
     }
 
     /// Returns the names of the fields of [`extra`](UserMessage::extra) that say something as words do,
-    /// such as attachments; none by default. Beside words that answer a card they are in the answer, as
-    /// `beside`, or are refused where the schema of the card names no such field. What else comes there
-    /// is a setting of the request, which says nothing about the card.
+    /// such as attachments; none by default. Beside words or a button that answer a card they are in the
+    /// answer, as `beside`, or are refused where the schema of the card names no such field, or where
+    /// several cards are answered at once. What else comes there is a setting of the request, which says
+    /// nothing about the card.
     fn content_fields(&self) -> &[&str] {
         &[]
     }

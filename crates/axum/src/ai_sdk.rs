@@ -14,6 +14,7 @@ use crate::{
     address::Address,
     app_state::{AppState, RunRequest},
     body::{JsonBody, PathInput},
+    erased::AnswerRequest,
     error::{ApiResult, NOT_FOUND},
     incoming,
     openai::go_on,
@@ -44,13 +45,19 @@ pub(crate) async fn chat(
     let resume = Resume::ai_sdk(&request)?;
     let mut encoder = AiSdkEncoder::new();
     if !resume.answers.is_empty() {
-        encoder = encoder.continues(resume.calls.clone());
+        encoder = encoder.continues(resume.calls);
     }
+    let extra = incoming::others(&request, &OWN);
     let model = incoming::text(&request, "model")?.map(str::to_owned);
     let retried = retried(&request)?;
     let permit = app_state.reader(&caller)?;
-    let running = go_on(&app_state, &to, resume, (key.clone(), "ai-sdk"), || {
-        let extra = incoming::others(&request, &OWN);
+    let answering = AnswerRequest {
+        key: key.clone(),
+        door: "ai-sdk",
+        answers: resume.answers,
+        extra: extra.clone(),
+    };
+    let running = go_on(&app_state, &to, answering, resume.after, || {
         let said = UserMessage::last_of(&caller, &request, extra)?.under(&request)?;
         let said = Box::new(said.model(model).retries(retried).by("ai-sdk"));
         Ok(RunRequest::Start { key, said })

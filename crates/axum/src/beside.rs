@@ -1,12 +1,13 @@
-//! The fields that come beside words that answer a card: they are part of the answer, or are refused by
-//! their names. Nothing of them may be lost, because the person believes that it was read.
+//! The fields that come beside an answer to a card, in words or by a button: they are part of the answer,
+//! or are refused by their names. Nothing of them may be lost, because the person believes that it was
+//! read.
 use fugato_state::{Interrupt, say};
-use fugato_stream::ReplyForm;
-use serde_json::{Map, Value, json};
+use fugato_stream::{QuestionAnswer, ReplyForm};
+use serde_json::{Map, Value};
 
 use crate::BadInput;
 
-/// The object of an answer that holds what came beside its words.
+/// The object of an answer that holds what came beside it.
 const BESIDE: &str = "beside";
 /// The language in which a client is answered. It comes with every message of a page, and decides
 /// nothing.
@@ -19,59 +20,59 @@ pub(crate) fn brings_something(extra: &Map<String, Value>) -> bool {
     named(extra).next().is_some()
 }
 
-/// Refuses the fields of `content` that a card does not take beside the words of its answer.
+/// Refuses the fields of `content` that a card does not take beside an answer.
 pub(crate) fn check(
     asked: &Interrupt,
     extra: &Map<String, Value>,
     content: &[&str],
 ) -> Result<(), BadInput> {
-    let fields = AllowedFields::of(asked);
-    let is_lost = |name: &&String| content.contains(&name.as_str()) && !fields.takes(name);
-    let lost: Vec<_> = named(extra).filter(is_lost).map(quoted).collect();
-    if lost.is_empty() {
-        return Ok(());
-    }
-    let and = say!(" and ", "和");
-    let lost = listed(&lost, &and);
-    let allowed: Vec<_> = fields.0.into_iter().flatten().map(quoted).collect();
-    let takes = match allowed.as_slice() {
-        [] => say!("nothing", "没有别的"),
-        allowed => listed(allowed, &and),
-    };
-    Err(BadInput::new(say!(
-        "{lost} cannot come with an answer to this card: beside the words it takes {takes}; the card \
-         waits",
-        "{lost} 不能随对这张卡片的回答一起发来：除了文字，它接受的有 {takes}；卡片还在等待"
-    )))
+    AllowedFields::of(asked).check(extra, content)
 }
 
-/// Returns an answer in words with what came beside them, in the form that a button sends too; none
-/// if nothing came that the card takes.
-pub(crate) fn reply(
+/// Refuses the fields of `content` beside answers to several cards: nothing says to which they belong.
+pub(crate) fn check_several(extra: &Map<String, Value>, content: &[&str]) -> Result<(), BadInput> {
+    AllowedFields(Some(vec![])).check(extra, content)
+}
+
+/// Puts what came beside an answer into it, in the form that a button sends too. Refuses the fields of
+/// `content` that the card does not take.
+pub(crate) fn add(
+    answered: &mut QuestionAnswer,
     asked: &Interrupt,
-    (action, text): (&str, Option<&str>),
     extra: &Map<String, Value>,
     content: &[&str],
-) -> Result<Option<ReplyForm>, BadInput> {
-    check(asked, extra, content)?;
+) -> Result<(), BadInput> {
     let fields = AllowedFields::of(asked);
+    fields.check(extra, content)?;
     if !named(extra).any(|name| fields.takes(name)) {
-        return Ok(None);
+        return Ok(());
     }
-    let beside = extra.iter().filter(|(name, _)| fields.takes(name));
-    let beside: Map<_, _> = beside
+    let action = |name: &str, text: Option<&str>| {
+        let text = text.map(|text| ("text".to_owned(), text.into()));
+        let action = ("action".to_owned(), name.into());
+        [action].into_iter().chain(text).collect()
+    };
+    let mut reply: Map<_, _> = match &answered.reply {
+        ReplyForm::Value(Value::Object(given)) => given.clone(),
+        ReplyForm::Value(Value::String(words)) => action("say", Some(words)),
+        ReplyForm::Approve | ReplyForm::Value(Value::Bool(true)) => action("approve", None),
+        // Without an answer, too, nobody agrees.
+        _ => action("reject", answered.reason.as_deref()),
+    };
+    let taken = extra.iter().filter(|(name, _)| fields.takes(name));
+    let mut beside: Map<_, _> = taken
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    let mut reply = Map::new();
-    reply.insert("action".to_owned(), action.into());
-    if let Some(text) = text {
-        reply.insert("text".to_owned(), text.into());
+    // What the answer itself has stands.
+    if let Some(Value::Object(own)) = reply.remove(BESIDE) {
+        beside.extend(own);
     }
-    reply.insert(BESIDE.to_owned(), json!(beside));
-    Ok(Some(ReplyForm::Value(reply.into())))
+    reply.insert(BESIDE.to_owned(), beside.into());
+    answered.reply = ReplyForm::Value(reply.into());
+    Ok(())
 }
 
-/// The fields that a card takes beside words; none if it takes any.
+/// The fields that a card takes beside an answer; none if it takes any.
 struct AllowedFields<'s>(Option<Vec<&'s str>>);
 
 impl<'s> AllowedFields<'s> {
@@ -90,6 +91,26 @@ impl<'s> AllowedFields<'s> {
         self.0
             .as_ref()
             .is_none_or(|allowed| allowed.contains(&name))
+    }
+
+    fn check(&self, extra: &Map<String, Value>, content: &[&str]) -> Result<(), BadInput> {
+        let is_lost = |name: &&String| content.contains(&name.as_str()) && !self.takes(name);
+        let lost: Vec<_> = named(extra).filter(is_lost).map(quoted).collect();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let and = say!(" and ", "和");
+        let lost = listed(&lost, &and);
+        let allowed: Vec<_> = self.0.iter().flatten().map(quoted).collect();
+        let takes = match allowed.as_slice() {
+            [] => say!("nothing", "没有别的"),
+            allowed => listed(allowed, &and),
+        };
+        Err(BadInput::new(say!(
+            "{lost} cannot come with an answer to this card: beside the answer it takes {takes}; \
+             the card waits",
+            "{lost} 不能随对这张卡片的回答一起发来：除了回答，它接受的有 {takes}；卡片还在等待"
+        )))
     }
 }
 

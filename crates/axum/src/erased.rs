@@ -15,13 +15,13 @@ use futures::{
     future::{self, BoxFuture},
     stream::{self, BoxStream},
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use crate::{
     Caller, ServedAgent, ThreadAccess, TimelineItem, UserMessage,
     error::{ApiError, ApiResult},
-    send::{self, GivenAnswers, SendOutcome, answer, shown, speak},
+    send::{self, GivenAnswers, SendOutcome, answer, shown, speak, with_fields},
     timeline::{Timeline, TimelineEntry},
 };
 
@@ -45,6 +45,8 @@ pub(crate) struct AnswerRequest {
     pub(crate) key: Option<String>,
     pub(crate) door: &'static str,
     pub(crate) answers: Vec<QuestionAnswer>,
+    /// The further fields of the request.
+    pub(crate) extra: Map<String, Value>,
 }
 
 /// The ways in which a run comes to rest.
@@ -179,8 +181,13 @@ impl<A: ServedAgent> DynAgent for ErasedAgent<A> {
         answering: AnswerRequest,
     ) -> ApiResult<StartedRun> {
         let open = self.runner().interrupts(thread).await?;
-        let AnswerRequest { key, door, answers } = answering;
-        let sent: Value = answers.iter().map(sent).collect();
+        let AnswerRequest {
+            key,
+            door,
+            answers,
+            extra,
+        } = answering;
+        let sent = with_fields(answers.iter().map(sent).collect(), &extra);
         let is_named = answers.iter().all(|answered| answered.id.is_some());
         let named = match key {
             Some(key) => Some((key, sent)),
@@ -198,6 +205,7 @@ impl<A: ServedAgent> DynAgent for ErasedAgent<A> {
             named,
             by: Attribution::new(caller.name(), door),
             answers,
+            extra,
         };
         let answered = answer(&*self.0, thread, caller, given, &open);
         let run = self.runner().in_place(answered).await?;

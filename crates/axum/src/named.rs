@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
 };
 use fugato_state::{Seq, say};
-use fugato_stream::{NamedSseEncoder, Vocabulary};
+use fugato_stream::{NamedSseEncoder, Resume, Vocabulary};
 use serde::Deserialize;
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     address::Address,
     app_state::{AppState, RunRequest},
     body::{JsonBody, PathInput, QueryInput},
+    erased::AnswerRequest,
     error::{ApiError, ApiResult},
     incoming,
     native::{by_id, seen},
@@ -21,7 +22,7 @@ use crate::{
     relay,
 };
 
-/// `POST /sse/{vocabulary}` with `{thread?, text, extra?}` or `{thread, answers, digests?}`.
+/// `POST /sse/{vocabulary}` with `{thread?, text, extra?}` or `{thread, answers, digests?, extra?}`.
 pub(crate) async fn run(
     State(app_state): State<Arc<AppState>>,
     PathInput(vocabulary): PathInput,
@@ -36,7 +37,7 @@ pub(crate) async fn run(
     incoming::only(&request, &known)?;
     let key = incoming::request_key(&headers)?;
     let to = Address::of(&caller, incoming::text(&request, "thread")?, key.as_deref())?;
-    let resume = by_id(&request)?;
+    let Resume { answers, after, .. } = by_id(&request)?;
     let said = UserMessage {
         extra: incoming::object(&request, "extra")?,
         ..UserMessage::new(
@@ -46,7 +47,13 @@ pub(crate) async fn run(
     };
     let said = said.under(&request)?.with_choice(&request)?;
     let permit = app_state.reader(&caller)?;
-    let running = go_on(&app_state, &to, resume, (key.clone(), "named"), || {
+    let answering = AnswerRequest {
+        key: key.clone(),
+        door: "named",
+        answers,
+        extra: said.extra.clone(),
+    };
+    let running = go_on(&app_state, &to, answering, after, || {
         let said = Box::new(said.by("named"));
         Ok(RunRequest::Start { key, said })
     });

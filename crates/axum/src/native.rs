@@ -8,9 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use fugato_state::{Seq, say};
-use fugato_stream::{
-    Event, EventKind, Fidelity, NamedSseEncoder, QuestionAnswer, Resume, Vocabulary,
-};
+use fugato_stream::{Event, EventKind, Fidelity, NamedSseEncoder, Resume, Vocabulary};
 use futures::StreamExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -58,7 +56,7 @@ pub(crate) async fn start(
     run(&app_state, &to, &headers, RunRequest::Start { key, said }).await
 }
 
-/// `POST /threads/{id}/resume` with `{answers: {id: answer}, digests?: {id: digest}}`.
+/// `POST /threads/{id}/resume` with `{answers: {id: answer}, digests?: {id: digest}, extra?}`.
 pub(crate) async fn resume(
     State(app_state): State<Arc<AppState>>,
     PathInput(name): PathInput,
@@ -67,9 +65,14 @@ pub(crate) async fn resume(
     JsonBody(request): JsonBody,
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
-    let answers = by_id(&request)?.answers;
-    let key = incoming::request_key(&headers)?;
-    run(&app_state, &to, &headers, wish(key, "threads", answers)?).await
+    incoming::only(&request, &["answers", "digests", "extra", "after"])?;
+    let answering = AnswerRequest {
+        key: incoming::request_key(&headers)?,
+        door: "threads",
+        answers: by_id(&request)?.answers,
+        extra: incoming::object(&request, "extra")?,
+    };
+    run(&app_state, &to, &headers, wish(answering)?).await
 }
 
 /// Reads answers by the ids of their questions, with the digests of the cards that were seen.
@@ -86,19 +89,15 @@ pub(crate) fn by_id(request: &Value) -> ApiResult<Resume> {
 }
 
 /// Returns the request; no answers at all are refused.
-fn wish(
-    key: Option<String>,
-    door: &'static str,
-    answers: Vec<QuestionAnswer>,
-) -> ApiResult<RunRequest> {
-    if answers.is_empty() {
+fn wish(answering: AnswerRequest) -> ApiResult<RunRequest> {
+    if answering.answers.is_empty() {
         let message = say!(
             "\"answers\" must have at least one answer, under the id of its question",
             "\"answers\" 至少要有一个回答，以问题的 id 为键"
         );
         return Err(ApiError::bad(message));
     }
-    Ok(RunRequest::Resume(AnswerRequest { key, door, answers }))
+    Ok(RunRequest::Resume(answering))
 }
 
 /// `POST /threads/{id}/recover`: continues a run that was left unfinished.

@@ -11,7 +11,7 @@ use axum::{
     response::IntoResponse,
 };
 use fugato_graph::{BudgetUnit, RunError, RunErrorKind, ThreadStatus};
-use fugato_state::say;
+use fugato_state::{Seq, say};
 use fugato_stream::{Event, EventKind, OpenAiEncoder, Resume};
 use futures::{
     Stream, StreamExt as _,
@@ -61,12 +61,17 @@ pub(crate) async fn complete(
         Some(to) => to,
         None => Address::of(&caller, named, key.as_deref())?,
     };
-    let resume = Resume::openai(&request)?;
+    let Resume { answers, after, .. } = Resume::openai(&request)?;
     let streamed = incoming::flag(&request, "stream")?;
     let permit = streamed.then(|| app_state.reader(&caller)).transpose()?;
-    let answering = (key.clone(), "openai");
-    let running = go_on(&app_state, &to, resume, answering, || {
-        let others = incoming::others(&beside, &OWN);
+    let others = incoming::others(&beside, &OWN);
+    let answering = AnswerRequest {
+        key: key.clone(),
+        door: "openai",
+        answers,
+        extra: others.clone(),
+    };
+    let running = go_on(&app_state, &to, answering, after, || {
         let mut said = UserMessage::last_of(&caller, &request, others)?.model(model);
         said.begins = begins;
         let said = Box::new(said.under(&beside)?.by("openai"));
@@ -135,16 +140,14 @@ fn model(
 pub(crate) async fn go_on(
     app_state: &Arc<AppState>,
     to: &Address,
-    resume: Resume,
-    (key, door): (Option<String>, &'static str),
+    answering: AnswerRequest,
+    after: Option<Seq>,
     start: impl FnOnce() -> ApiResult<RunRequest>,
 ) -> ApiResult<AdmittedRun> {
-    if !resume.answers.is_empty() {
-        let answers = resume.answers;
-        let answering = AnswerRequest { key, door, answers };
+    if !answering.answers.is_empty() {
         return app_state.begin(to, RunRequest::Resume(answering)).await;
     }
-    let Some(after) = resume.after else {
+    let Some(after) = after else {
         return app_state.begin(to, start()?).await;
     };
     app_state.allows(to, ThreadAccess::Read).await?;

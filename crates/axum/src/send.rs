@@ -4,7 +4,7 @@ use fugato_graph::{
 };
 use fugato_state::{Interrupt, InterruptId, Lang, State, ThreadId, say};
 use fugato_stream::{QuestionAnswer, ReplyForm, takes_words};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     BadInput, Caller, MessageIntent, ServedAgent, UserMessage, beside,
@@ -203,19 +203,14 @@ async fn worded<A: ServedAgent>(
     if !is_meant || !is_card || said.text.trim().is_empty() {
         return Ok(None);
     }
-    let words = beside::reply(
-        asked,
-        ("say", Some(&said.text)),
-        &said.extra,
-        agent.content_fields(),
-    )?;
-    let plain = || ReplyForm::Value(json!({ "action": "say", "text": said.text }));
-    let mut answered = QuestionAnswer::to(asked.id.clone(), words.unwrap_or_else(plain));
+    let words = ReplyForm::Value(json!({ "action": "say", "text": said.text }));
+    let mut answered = QuestionAnswer::to(asked.id.clone(), words);
     answered.digest.clone_from(&asked.question.digest);
     let given = GivenAnswers {
         named: None,
         by: Attribution::new(said.caller.name(), said.door),
         answers: vec![answered],
+        extra: said.extra.clone(),
     };
     let run = answer(agent, thread, &said.caller, given, &open).await?;
     Ok(Some(run))
@@ -274,24 +269,18 @@ async fn decided<A: ServedAgent>(
             return Ok(None);
         }
         Consent::Given(asked, agrees) => {
-            let (action, reply) = if agrees {
-                ("approve", ReplyForm::Approve)
+            let reply = if agrees {
+                ReplyForm::Approve
             } else {
-                ("reject", ReplyForm::Reject)
+                ReplyForm::Reject
             };
-            let reason = consent::reason(said);
-            let with_fields = beside::reply(
-                &asked,
-                (action, reason.as_deref()),
-                &said.extra,
-                agent.content_fields(),
-            )?;
-            let mut answered = QuestionAnswer::to(asked.id.clone(), with_fields.unwrap_or(reply));
-            answered.reason = reason;
+            let mut answered = QuestionAnswer::to(asked.id.clone(), reply);
+            answered.reason = consent::reason(said);
             let given = GivenAnswers {
                 named: Some(named(key, said, asked.id.as_str(), agrees)),
                 by: Attribution::new(said.caller.name(), said.door),
                 answers: vec![answered],
+                extra: said.extra.clone(),
             };
             SendOutcome::Run(answer(agent, thread, &said.caller, given, &open).await?)
         }
@@ -374,19 +363,23 @@ pub(crate) type RequestKey = (String, Value);
 /// Returns the client's own key for words that decide a card; else a key that is made of the card
 /// and the decision.
 fn named(key: Option<&String>, said: &UserMessage, card: &str, agrees: bool) -> RequestKey {
-    let mut sent = match key {
-        Some(_) => json!([said.text, said.card]),
-        None => json!([card, agrees]),
+    let sent = match key {
+        Some(_) => vec![json!(said.text), json!(said.card)],
+        None => vec![json!(card), json!(agrees)],
     };
-    if beside::brings_something(&said.extra)
-        && let Some(sent) = sent.as_array_mut()
-    {
-        sent.push(json!(said.extra));
-    }
+    let sent = with_fields(sent, &said.extra);
     match key {
         Some(key) => (key.clone(), sent),
         None => shown(sent),
     }
+}
+
+/// Returns what was sent with the fields beside it, if they say something.
+pub(crate) fn with_fields(mut sent: Vec<Value>, extra: &Map<String, Value>) -> Value {
+    if beside::brings_something(extra) {
+        sent.push(json!(extra));
+    }
+    sent.into()
 }
 
 /// Returns a key for answers that is made of the answered ids and the answers.
@@ -401,6 +394,8 @@ pub(crate) struct GivenAnswers {
     pub(crate) named: Option<RequestKey>,
     pub(crate) by: Attribution,
     pub(crate) answers: Vec<QuestionAnswer>,
+    /// The further fields of the request.
+    pub(crate) extra: Map<String, Value>,
 }
 
 /// Resumes a thread with answers to some of its `open` questions.
@@ -408,10 +403,16 @@ pub(crate) async fn answer<A: ServedAgent>(
     agent: &A,
     thread: &ThreadId,
     caller: &Caller,
-    GivenAnswers { named, by, answers }: GivenAnswers,
+    given: GivenAnswers,
     open: &[Interrupt],
 ) -> Result<Run<A::State>, SendError> {
-    let runner = agent.runner();
+    let GivenAnswers {
+        named,
+        by,
+        answers,
+        extra,
+    } = given;
+    let (runner, content) = (agent.runner(), agent.content_fields());
     for answered in &answers {
         for text in typed(answered) {
             within(agent, text)?;
@@ -424,7 +425,11 @@ pub(crate) async fn answer<A: ServedAgent>(
     };
     // A question that is no longer open was perhaps answered by this very request.
     let repeats = named.is_some() && !answers.iter().all(is_open);
-    for answered in answers {
+    let is_alone = answers.len() == 1;
+    if !is_alone && !repeats {
+        beside::check_several(&extra, content)?;
+    }
+    for mut answered in answers {
         if repeats {
             judged = judged.and(answered.id.unwrap_or_else(|| "".into()), ())?;
             continue;
@@ -432,6 +437,9 @@ pub(crate) async fn answer<A: ServedAgent>(
         let asked = asked(open, &answered)?;
         let (id, digest) = (asked.id.clone(), answered.digest.clone());
         let is_named = answered.id.is_some();
+        if is_alone {
+            beside::add(&mut answered, asked, &extra, content)?;
+        }
         let value = agent.answer(thread, caller, asked, answered).await?;
         if !is_named && asked.question.digest.is_some() {
             // An approval needs the id of its card.

@@ -201,9 +201,14 @@ impl SocketSession {
             "pong" => Ok(()),
             "user_input" => self.say(message.get("data").unwrap_or(&Value::Null)).await,
             "answer" => {
-                let answers = Resume::envelope(&message)?.answers;
-                let (key, door) = (None, "websocket");
-                let answering = AnswerRequest { key, door, answers };
+                let data = message.get("data").unwrap_or(&Value::Null);
+                incoming::only(data, &["id", "answer", "digest", "extra"])?;
+                let answering = AnswerRequest {
+                    key: None,
+                    door: "websocket",
+                    answers: Resume::envelope(&message)?.answers,
+                    extra: incoming::object(data, "extra")?,
+                };
                 self.begin(RunRequest::Resume(answering)).await
             }
             "resume" => self.resume(&message),

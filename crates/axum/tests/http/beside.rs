@@ -1,4 +1,5 @@
-//! Fields beside words under a card: they are in the answer, or are refused by their names.
+//! Fields beside an answer to a card, in words or by a button: they are in the answer, or are refused by
+//! their names.
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -182,9 +183,71 @@ fn said(thread: &str, card: &str, text: &str, beside: &Value) -> Vec<(String, Va
     ]
 }
 
-/// Says it in each protocol to a conversation of its own, over a socket too, and returns the names of
-/// the protocols with the response and the answer that the card got.
+/// A yes or a no by a button of a card with fields beside it, in every protocol.
+fn pressed(thread: &str, card: &str, agrees: bool, beside: &Value) -> Vec<(String, Value)> {
+    let answers = json!({ card: agrees });
+    let action = if agrees { "approve" } else { "reject" };
+    let mut openai = beside.clone();
+    openai["conversation_id"] = json!(thread);
+    openai["resume"] = json!({ "interaction_id": card, "type": "confirm", "action": action });
+    let mut sdk = beside.clone();
+    (sdk["id"], sdk["answers"]) = (json!(thread), answers.clone());
+    let entry = json!({ "interruptId": card, "status": "resolved", "payload": agrees });
+    vec![
+        (
+            format!("/threads/{thread}/resume"),
+            json!({ "answers": answers, "extra": beside }),
+        ),
+        (
+            "/agui".into(),
+            json!({
+                "threadId": thread, "runId": "r", "messages": [], "resume": [entry],
+                "forwardedProps": beside,
+            }),
+        ),
+        ("/api/chat".into(), sdk),
+        (
+            "/v1/chat/completions".into(),
+            json!({ "messages": [], "extra": openai }),
+        ),
+        (
+            "/sse/react".into(),
+            json!({ "thread": thread, "answers": answers, "extra": beside }),
+        ),
+    ]
+}
+
+/// Says it under a card in each protocol; see [`in_each`].
 async fn each(wish: &str, text: &str, beside: &Value) -> Vec<(String, String, Value)> {
+    let socket = |card: &Value| {
+        let data = json!({ "content": text, "card": card, "extra": beside });
+        json!({ "event": "user_input", "data": data })
+    };
+    in_each(
+        wish,
+        |thread, card| said(thread, card, text, beside),
+        socket,
+    )
+    .await
+}
+
+/// Presses a button of a card in each protocol; see [`in_each`].
+async fn each_press(wish: &str, agrees: bool, beside: &Value) -> Vec<(String, String, Value)> {
+    let socket = |card: &Value| {
+        let data = json!({ "id": card, "answer": agrees, "extra": beside });
+        json!({ "event": "answer", "data": data })
+    };
+    let requests = |thread: &str, card: &str| pressed(thread, card, agrees, beside);
+    in_each(wish, requests, socket).await
+}
+
+/// Sends it in each protocol to a conversation of its own, over a socket too, and returns the names of
+/// the protocols with the response and the answer that the card got.
+async fn in_each(
+    wish: &str,
+    requests: impl Fn(&str, &str) -> Vec<(String, Value)>,
+    to_socket: impl Fn(&Value) -> Value,
+) -> Vec<(String, String, Value)> {
     let runner = runner();
     let served = TestServer::open(routes(&runner)).await;
     let client = Client(routes(&runner).router());
@@ -192,20 +255,16 @@ async fn each(wish: &str, text: &str, beside: &Value) -> Vec<(String, String, Va
     for at in 0..5 {
         let thread = format!("desk-{at}");
         let card = asked(&client, &thread, wish).await;
-        let (path, body) = said(&thread, &card, text, beside).swap_remove(at);
+        let (path, body) = requests(&thread, &card).swap_remove(at);
         let accept = [("accept", "text/event-stream")];
         let Answer { body, .. } = client.with(Method::POST, &path, &accept, body).await;
         came.push((path, body, answer(&client, &thread).await));
     }
     let url = format!("ws://{}/ws/chat?thread=desk", served.address);
     let (mut socket, _) = connect_async(url).await.expect("a socket opens");
-    let input = |text: &str, more: Value| {
-        let mut data = more;
-        data["content"] = json!(text);
-        Message::text(json!({ "event": "user_input", "data": data }).to_string())
-    };
+    let begin = json!({ "event": "user_input", "data": { "content": wish } });
     socket
-        .send(input(wish, json!({})))
+        .send(Message::text(begin.to_string()))
         .await
         .expect("it is sent");
     let mut until = async |names: &[&str], next: Option<Message>| {
@@ -223,7 +282,7 @@ async fn each(wish: &str, text: &str, beside: &Value) -> Vec<(String, String, Va
         }
     };
     let card = until(&["interrupt"], None).await["data"]["id"].clone();
-    let next = input(text, json!({ "card": card, "extra": beside }));
+    let next = Message::text(to_socket(&card).to_string());
     let end = until(&["final_answer", "error", "done"], Some(next)).await;
     came.push((
         "socket".into(),
@@ -278,6 +337,64 @@ async fn k35_what_a_card_does_not_take_is_refused_by_its_name() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn k35_what_comes_beside_a_button_is_in_the_answer_or_refused() {
+    let beside = json!({ "context": { "amount": 300 }, "attachments": ["receipt.pdf"] });
+    for (agrees, action) in [(true, "approve"), (false, "reject")] {
+        let expected = json!({ "action": action, "beside": beside });
+        for (path, told, got) in each_press("claim", agrees, &beside).await {
+            assert_eq!(got, expected, "{path}: {told}");
+        }
+        for (path, told, got) in each_press("plain", agrees, &beside).await {
+            assert_eq!(got, Value::Null, "{path}: {told}");
+            for part in ["\\\"attachments\\\" and \\\"context\\\"", "nothing"] {
+                assert!(told.contains(part), "{path}: {told}");
+            }
+        }
+    }
+    let settings = json!({ "thinking": true, "lang": "en" });
+    for (path, told, got) in each_press("plain", true, &settings).await {
+        assert_eq!(got, json!(true), "{path}: {told}");
+    }
+}
+
+/// What the button itself sends stands, and another field beside it is refused, not passed over.
+#[tokio::test]
+async fn k35_what_a_button_sends_itself_stands() {
+    let client = Client(routes(&runner()).router());
+    let card = asked(&client, "desk", "claim").await;
+    let own = json!({ "context": { "amount": 300 } });
+    let reply = json!({ "action": "approve", "beside": own });
+    let extra = json!({ "attachments": ["receipt.pdf"] });
+    let sent = |extra: &Value| json!({ "answers": { &card: reply }, "extra": extra });
+    let path = "/threads/desk/resume";
+    for refused in [
+        sent(&json!({ "budget": 7 })),
+        json!({ "answers": { &card: reply }, "context": own["context"] }),
+    ] {
+        let answer = client.post(path, refused).await;
+        assert!(answer.status.is_client_error(), "{}", answer.body);
+    }
+    let accept = [("accept", "text/event-stream")];
+    for _ in 0..2 {
+        let done = client.with(Method::POST, path, &accept, sent(&extra)).await;
+        assert_eq!(done.status.as_u16(), 200, "{}", done.body);
+    }
+    let both = json!({ "context": { "amount": 300 }, "attachments": ["receipt.pdf"] });
+    let expected = json!({ "action": "approve", "beside": both });
+    assert_eq!(answer(&client, "desk").await, expected);
+    // A repeat with other fields is another request.
+    let other = client
+        .with(
+            Method::POST,
+            path,
+            &accept,
+            sent(&json!({ "attachments": ["b.pdf"] })),
+        )
+        .await;
+    assert_eq!(other.status.as_u16(), 409, "{}", other.body);
 }
 
 #[tokio::test]
