@@ -115,9 +115,10 @@ function mount(root, desk) {
     try {
       return await desk.put('calendar', brought);
     } catch (error) {
+      if (error.type === 'changed') await look();
       if (error.type !== 'would_replace') throw error;
       const harmless = brought.classes && !error.more?.lost?.length;
-      return harmless || confirm(error.message) ? desk.put('calendar', { ...brought, replace: true }) : null;
+      return harmless || confirm(error.message) ? agreed({ ...brought, replace: true, version: error.more.version }) : null;
     }
   }
 
@@ -296,7 +297,7 @@ function mount(root, desk) {
     // What is refused stays in the form, with the reason.
     const keep = async (to, said) => {
       try {
-        await put({ classes: edited(file.classes ?? {}, own, to) }, () => [said]);
+        await put({ classes: edited(file.classes ?? {}, own, to), version: file.version }, () => [said]);
         close();
       } catch (error) {
         desk.show(wrong, error.message);

@@ -51,6 +51,9 @@ pub struct TransferInput {
     pub classes: Option<Value>,
     /// True if the person agreed to replace what they had agreed to before.
     pub replace: bool,
+    /// The version of the calendar that the person has seen, as `GET /calendar` or the question shows
+    /// it: another one is not replaced. Without it, whatever is there is.
+    pub version: Option<String>,
 }
 
 /// The result of an import of files.
@@ -62,6 +65,8 @@ pub enum ImportOutcome {
         kept: usize,
         /// The names of the items that would lose their places.
         lost: Vec<String>,
+        /// The version of the calendar that the question is about.
+        version: String,
     },
     /// The files are in the place of those before.
     Done {
@@ -77,7 +82,7 @@ pub enum ImportOutcome {
 impl ImportOutcome {
     /// Returns the question to the person; none if nothing is asked.
     pub fn question(&self, lang: Lang) -> Option<String> {
-        let Self::Asks { kept, lost } = self else {
+        let Self::Asks { kept, lost, .. } = self else {
             return None;
         };
         let names = lost.join(lang.pick(", ", "、"));
@@ -129,8 +134,9 @@ impl Transfer {
     ///
     /// Agreed places stay: an item with the same name and number in its class keeps its place, if
     /// that is still free; so does an entry of the calendar that was moved, if there is no new
-    /// timetable. If there are agreed places, nothing changes until the person agrees. The files
-    /// change only after everything is stored.
+    /// timetable. If there are agreed places, nothing changes until the person agrees. What others have
+    /// changed since the [version](TransferInput::version) that the person saw stays. The files change
+    /// only after everything is stored.
     pub async fn bring(&self, mut input: TransferInput) -> Result<ImportOutcome, BadInput> {
         if let Some(classes) = input.classes.take() {
             input.tasks = Some(brought::class_file(&classes)?);
@@ -143,23 +149,33 @@ impl Transfer {
         }
         let _alone = self.writing.lock().await;
         let (agreed, only_items) = (input.replace, input.courses.is_none());
+        let seen = input.version.take();
         // A file can be large, and its dates many.
         let brought = self.blocking(move |folder, lang| Brought::read(folder, input, lang));
         let brought = brought.await?;
-        let before = self.stored().await?;
-        let after = carried_over(&before, &brought.intake.state, only_items);
-        let lost = lost(&before, &after);
-        let had_place = placed(&before).count();
-        if had_place > 0 && !agreed {
-            let kept = placed(&after).count();
-            return Ok(ImportOutcome::Asks { kept, lost });
-        }
-        let replaced = self.blocking({
-            let schedule = before;
-            move |folder, _| ReplacedState::of(folder, schedule)
-        });
-        let replaced = replaced.await?;
-        self.write(brought.intake.state.clone(), only_items).await?;
+        let (replaced, lost) = loop {
+            let stored = self.kept().await?.unwrap_or_default();
+            let version = stored.version();
+            if seen.as_ref().is_some_and(|seen| *seen != version) {
+                return Err(changed());
+            }
+            let before = &stored.schedule;
+            let after = carried_over(before, &brought.intake.state, only_items);
+            let lost = lost(before, &after);
+            if !agreed && placed(before).next().is_some() {
+                let kept = placed(&after).count();
+                return Ok(ImportOutcome::Asks {
+                    kept,
+                    lost,
+                    version,
+                });
+            }
+            let replaced = self.replaced(before).await?;
+            let schedule = brought.intake.state.clone();
+            if self.write(&stored, schedule, only_items).await? {
+                break (replaced, lost);
+            }
+        };
         let remarks = brought.intake.remarks.iter();
         let mut remarks: Vec<_> = remarks.map(|it| it.say(language(self.lang))).collect();
         self.blocking(move |folder, _| {
@@ -201,11 +217,14 @@ impl Transfer {
             ))
             .code("nothing_to_undo"));
         };
-        let now = self.stored().await?;
-        let now = self
-            .blocking(move |folder, _| ReplacedState::of(folder, now))
-            .await?;
-        self.write(before.schedule.clone(), false).await?;
+        let now = loop {
+            let stored = self.kept().await?.unwrap_or_default();
+            let now = self.replaced(&stored.schedule).await?;
+            let schedule = before.schedule.clone();
+            if self.write(&stored, schedule, false).await? {
+                break now;
+            }
+        };
         self.blocking(move |folder, _| {
             now.keep(folder)?;
             before.restore(folder)
@@ -238,16 +257,31 @@ impl Transfer {
         Ok(stored.map(|stored| stored.schedule).unwrap_or_default())
     }
 
-    async fn write(&self, schedule: ScheduleState, only_items: bool) -> Result<(), BadInput> {
+    /// Returns what an import replaces, so that it can be taken back.
+    async fn replaced(&self, before: &ScheduleState) -> Result<ReplacedState, BadInput> {
+        let schedule = before.clone();
+        self.blocking(move |folder, _| ReplacedState::of(folder, schedule))
+            .await
+    }
+
+    /// Replaces the schedule of a calendar as it was read; false if it is another by now.
+    async fn write(
+        &self,
+        seen: &Calendar,
+        schedule: ScheduleState,
+        only_items: bool,
+    ) -> Result<bool, BadInput> {
         // The same files may be brought again later, to replace the changed calendar.
         let key = format!("replace-{}", clock::now().as_nanosecond());
         let write = StoreWrite::Replace {
             schedule,
             only_items,
         };
+        let write = write.over(seen);
         let written = self.store.write(&self.calendar, &key, &write).await;
         match written.map_err(unusable)? {
-            StoreReceipt::Stored => Ok(()),
+            StoreReceipt::Stored => Ok(true),
+            StoreReceipt::Conflict(_) => Ok(false),
             StoreReceipt::Refused { issues } => Err(BadInput::new(issues.join("; "))),
             other => Err(BadInput::new(say!(
                 "the store answered {other:?}",
@@ -269,6 +303,15 @@ impl Transfer {
         })
         .await
     }
+}
+
+/// Returns the refusal to replace a calendar that is another than the person has seen.
+fn changed() -> BadInput {
+    BadInput::new(say!(
+        "the calendar was changed since you saw it, so nothing was replaced: look at it, and try again",
+        "你看过之后日历有变动，所以没有替换：请看一下，再试一次"
+    ))
+    .code("changed")
 }
 
 /// Returns the items that have a place.
@@ -293,10 +336,11 @@ fn lost(before: &ScheduleState, after: &ScheduleState) -> Vec<String> {
 }
 
 /// Serves `GET /calendar`: the schedule with its placed and pending tasks, the class file as a
-/// value, the times of the sections of a day, whether it is the sample, and whether an import can be
-/// taken back.
+/// value, the times of the sections of a day, its version, whether it is the sample, and whether an
+/// import can be taken back.
 async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput> {
     let stored = this.kept().await?;
+    let version = stored.as_ref().map(Calendar::version);
     let schedule = stored.map(|stored| stored.schedule);
     let known = this.blocking(|folder, _| {
         let (classes, times) = brought::shown_classes(folder)?;
@@ -306,13 +350,14 @@ async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput
     let mut known = known.await?;
     if let Value::Object(known) = &mut known {
         known.insert("schedule".to_owned(), json!(schedule));
+        known.insert("version".to_owned(), json!(version));
     }
     Ok(Json(known))
 }
 
-/// Serves `PUT /calendar` with `{courses?, tasks?, classes?, replace?}`; see [`Transfer::bring`]. If the
-/// person has to agree, the answer is 409 `would_replace`, and the same with `replace` carries it
-/// out.
+/// Serves `PUT /calendar` with `{courses?, tasks?, classes?, replace?, version?}`; see
+/// [`Transfer::bring`]. If the person has to agree, the answer is 409 `would_replace` with the `version`
+/// that they agree to replace, and the same with that and `replace` carries it out.
 async fn replace(
     State(this): State<Arc<Transfer>>,
     JsonInput(input): JsonInput<TransferInput>,
@@ -329,12 +374,17 @@ async fn replace(
             let told = json!({ "courses": courses, "items": items, "remarks": remarks });
             Json(told).into_response()
         }
-        Ok(ImportOutcome::Asks { kept, lost }) => {
+        Ok(ImportOutcome::Asks {
+            kept,
+            lost,
+            version,
+        }) => {
             let question = question.unwrap_or_default();
             let refused = ApiError::new(StatusCode::CONFLICT, "would_replace", question);
             refused
                 .with("kept", kept)
                 .with("lost", lost)
+                .with("version", version)
                 .into_response()
         }
     }

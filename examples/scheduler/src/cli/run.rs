@@ -104,21 +104,23 @@ fn tell(desk: &Session, terminal: &mut Terminal) {
 async fn import(desk: &Session, mut brought: TransferInput, terminal: &mut Terminal) -> Result<()> {
     loop {
         let outcome = desk.transfer.bring(brought.clone()).await?;
-        let ImportOutcome::Done {
-            courses,
-            items,
-            remarks,
-        } = &outcome
-        else {
-            let question = outcome.question(desk.lang).unwrap_or_default();
-            if !agrees(&question, terminal).await? {
-                terminal.line(&question);
-                bail!("nothing was replaced; --yes replaces without asking");
+        let question = outcome.question(desk.lang).unwrap_or_default();
+        let (courses, items, remarks) = match outcome {
+            ImportOutcome::Done {
+                courses,
+                items,
+                remarks,
+            } => (courses, items, remarks),
+            ImportOutcome::Asks { version, .. } => {
+                if !agrees(&question, terminal).await? {
+                    terminal.line(&question);
+                    bail!("nothing was replaced; --yes replaces without asking");
+                }
+                (brought.replace, brought.version) = (true, Some(version));
+                continue;
             }
-            brought.replace = true;
-            continue;
         };
-        for remark in remarks {
+        for remark in &remarks {
             terminal.progress(remark);
         }
         terminal.line(desk.lang.pick(

@@ -210,6 +210,7 @@ fn input(
         tasks: differs(new_tasks, &tasks)?,
         classes: None,
         replace: job.yes,
+        version: None,
     };
     let differs = brought.courses.is_some() || brought.tasks.is_some();
     Ok((courses, tasks, differs.then_some(brought)))

@@ -125,6 +125,8 @@ pub enum StaleFact {
 #[serde(tag = "part", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CalendarPart {
+    /// All that is to be placed, with its places.
+    Schedule,
     /// A class with its items and their terms.
     Class {
         /// Its name.
@@ -139,6 +141,7 @@ pub enum CalendarPart {
 impl fmt::Display for CalendarPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&match self {
+            Self::Schedule => say!("the calendar is not what it was", "日历已有变动"),
             Self::Class { name } => say!(
                 "“{name}” or its items are not what they were",
                 "“{name}”或其中的内容已有变动"
@@ -171,6 +174,7 @@ impl StoreWrite {
     /// if nothing gets lost with it, or if it says itself what it expects.
     pub(crate) fn acts_on(&self, calendar: &Calendar) -> Option<(CalendarPart, String)> {
         let (part, seen) = match self {
+            Self::Replace { .. } => (CalendarPart::Schedule, json!(calendar.schedule)),
             Self::Class(write) if write.class.id != 0 => class_seen(write, &calendar.schedule),
             Self::Preferences { .. } => {
                 let seen = json!(calendar.schedule.preferences);
@@ -189,6 +193,13 @@ impl StoreWrite {
             _ => return None,
         };
         Some((part, digest(seen.to_string().as_bytes())))
+    }
+}
+
+impl Calendar {
+    /// Returns the version of the schedule, over which a [replacement](StoreWrite::Replace) of it is written.
+    pub(crate) fn version(&self) -> String {
+        digest(json!(self.schedule).to_string().as_bytes())
     }
 }
 

@@ -261,6 +261,68 @@ async fn an_import_asks_before_it_replaces_and_is_taken_back() {
     assert_eq!((desk.lie().await, file()), (before, COURSES.to_owned()));
 }
 
+/// Another conversation of the calendar agrees to something between the question and its answer.
+#[tokio::test]
+async fn k35_an_import_replaces_the_calendar_that_its_question_was_about() {
+    let desk = desk().await;
+    desk.brings(json!({ "courses": COURSES, "tasks": TASKS }))
+        .await;
+    desk.place(&[("One", Slot::new(2, 1, 2))]).await;
+    let three = json!({ "tasks": TASKS.replace("\"Two\"", "\"Three\"") });
+    let question = async || {
+        let (status, asked) = desk.bring(three.clone()).await;
+        assert_eq!(status, StatusCode::CONFLICT, "{asked}");
+        asked["error"]["version"].clone()
+    };
+    let agree = async |version: Value| {
+        let mut agreed = three.clone();
+        (agreed["replace"], agreed["version"]) = (true.into(), version);
+        desk.bring(agreed).await
+    };
+    let seen = question().await;
+    let placed = desk.placing(&[("Two", Slot::new(3, 1, 2))]).await;
+    let written = desk.store.write("home", "other", &placed).await;
+    assert_eq!(written.expect("a store"), StoreReceipt::Stored);
+    let before = (desk.lie().await, file_of(&desk, "tasks.toml"));
+    let (status, told) = agree(seen).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{told}");
+    assert_eq!(told["error"]["type"], "changed", "{told}");
+    assert_eq!((desk.lie().await, file_of(&desk, "tasks.toml")), before);
+    // The page shows the same version, and the new question names what is lost now.
+    let (_, shown) = desk.ask("GET", "/calendar", String::new()).await;
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let seen = question().await;
+    assert_eq!(shown["version"], seen);
+    assert_eq!(agree(seen).await.0, StatusCode::OK);
+    assert_eq!(desk.names().await, ["Logic", "One", "Three"]);
+}
+
+/// Of two browsers that each add an item to the calendar that they show, one adds it.
+#[tokio::test]
+async fn an_item_is_added_to_the_calendar_that_was_shown() {
+    let desk = desk().await;
+    desk.brings(json!({ "courses": COURSES, "tasks": TASKS }))
+        .await;
+    let (_, shown) = desk.ask("GET", "/calendar", String::new()).await;
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let add = async |name: &str| {
+        let mut classes = shown["classes"].clone();
+        let items = classes["classes"][0]["items"].as_array_mut();
+        items.expect("items").push(name.into());
+        let version = &shown["version"];
+        desk.bring(json!({ "classes": classes, "version": version }))
+            .await
+    };
+    assert_eq!(add("Three").await.0, StatusCode::OK);
+    let (_, told) = add("Four").await;
+    assert_eq!(told["error"]["type"], "changed", "{told}");
+    assert_eq!(desk.names().await, ["Logic", "One", "Two", "Three"]);
+}
+
+fn file_of(desk: &Fixture, name: &str) -> String {
+    std::fs::read_to_string(desk.folder.path().join(name)).expect("a file")
+}
+
 #[tokio::test]
 async fn the_files_follow_every_stored_change() {
     let desk = desk().await;
