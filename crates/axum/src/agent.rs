@@ -3,6 +3,7 @@ use axum::http::StatusCode;
 use fugato_graph::{Answers, BoxError, RunError, Runner};
 use fugato_state::{Interrupt, InterruptId, Message, State, ThreadId, say};
 use fugato_stream::{QuestionAnswer, ReplyForm};
+use fugato_text::without_controls;
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -307,10 +308,10 @@ pub struct UserMessage {
 }
 
 impl UserMessage {
-    /// Creates a request of these words and nothing else.
+    /// Creates a request of these words and nothing else. Control characters are no part of them.
     pub fn new(caller: Caller, text: impl Into<String>) -> Self {
         Self {
-            text: text.into(),
+            text: without_controls(&text.into()).into_owned(),
             messages: vec![],
             extra: Map::new(),
             caller,

@@ -8,7 +8,8 @@ use std::{
 use axum::http::StatusCode;
 use fugato_graph::{RunError, RunErrorKind, ThreadStatus};
 use fugato_state::{RunId, Seq, ThreadId, say};
-use fugato_stream::{Event, EventKind, Redaction};
+use fugato_stream::{Event, EventKind, Redaction, ReplyForm};
+use fugato_text::without_controls;
 use futures::{
     Stream, StreamExt as _,
     future::ready,
@@ -23,6 +24,7 @@ use crate::{
     error::{ApiError, ApiResult, NOT_FOUND, closing},
     guard::reader,
     health::Metrics,
+    incoming,
     load::{LoadPermit, Loads},
     usage::counted,
 };
@@ -82,6 +84,27 @@ impl RunRequest {
         }
     }
 
+    /// Leaves control characters out of everything that a person says, besides the words, which have
+    /// none.
+    fn clean(&mut self) {
+        let extra = match self {
+            Self::Start { said, .. } => &mut said.extra,
+            Self::Resume(answering) => {
+                for answered in &mut answering.answers {
+                    if let Some(reason) = &mut answered.reason {
+                        *reason = without_controls(reason).into_owned();
+                    }
+                    if let ReplyForm::Value(value) = &mut answered.reply {
+                        incoming::clean(value);
+                    }
+                }
+                &mut answering.extra
+            }
+            Self::Recover | Self::Retry => return,
+        };
+        extra.values_mut().for_each(incoming::clean);
+    }
+
     /// Returns true for a request over a chat protocol: its client gets the open cards in place of
     /// a `waiting` error.
     fn is_chat(&self) -> bool {
@@ -129,6 +152,7 @@ impl AppState {
             return Err(closing());
         }
         self.check_model(to, &mut wish)?;
+        wish.clean();
         if matches!(wish, RunRequest::Start { .. }) {
             self.allows_new(to).await?;
         } else {

@@ -1,6 +1,9 @@
 //! Parsing of requests in the forms of their protocols.
+use std::borrow::Cow;
+
 use axum::http::HeaderMap;
 use fugato_state::{InterruptId, say};
+use fugato_text::without_controls;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -93,6 +96,21 @@ pub(crate) fn words(message: &Value) -> String {
 fn said_in(message: &Value) -> Option<&Value> {
     let said = ["content", "parts"].map(|name| message.get(name));
     said.into_iter().flatten().find(|said| !said.is_null())
+}
+
+/// Puts a space in the place of each control character in a value that a person sends: no note, title
+/// or reason has any, whatever takes them.
+pub(crate) fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(seen) = without_controls(text) {
+                *text = seen;
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(clean),
+        Value::Object(all) => all.values_mut().for_each(clean),
+        _ => {}
+    }
 }
 
 /// Returns the fields of an object that are not among `known`.

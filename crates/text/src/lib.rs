@@ -60,5 +60,5 @@ pub use token::{Token, TokenKind, Tokenizer};
 pub use wishes::wishes;
 pub use word::{
     after_phrase, after_word, before_word, has_any_word, has_word, is_chinese,
-    normalize_whitespace, strip_phrase,
+    normalize_whitespace, strip_phrase, without_controls,
 };

@@ -1,8 +1,26 @@
 //! Words in texts of two languages.
+use std::borrow::Cow;
 
 /// Returns true if a text contains a Chinese character.
 pub fn is_chinese(text: &str) -> bool {
     text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
+}
+
+/// Returns a text with a space in the place of each control character; ends of lines and tabs stay. A
+/// person sees none of them, and writes none.
+///
+/// ```
+/// use fugato_text::without_controls;
+///
+/// assert_eq!(without_controls("call Ada\u{0}\u{1b}[2J\n"), "call Ada  [2J\n");
+/// ```
+pub fn without_controls(text: &str) -> Cow<'_, str> {
+    let is_unseen = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if text.contains(is_unseen) {
+        Cow::Owned(text.replace(is_unseen, " "))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// Returns a text without control characters, with one space between words, and without empty
@@ -12,8 +30,7 @@ pub fn is_chinese(text: &str) -> bool {
 /// assert_eq!(fugato_text::normalize_whitespace(" to\u{0}  Oslo \n\n by\ttrain"), "to Oslo\nby train");
 /// ```
 pub fn normalize_whitespace(text: &str) -> String {
-    let seen = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
-    let seen: String = text.chars().map(seen).collect();
+    let seen = without_controls(text);
     let lines = seen.lines().map(|line| {
         let words: Vec<_> = line.split_whitespace().collect();
         words.join(" ")

@@ -471,3 +471,19 @@ async fn k35_a_named_stream_compares_the_digests_of_answers() {
     };
     assert_eq!((answer("other").await, answer("1f0c").await), (409, 200));
 }
+
+#[tokio::test]
+async fn control_characters_are_no_part_of_an_answer() {
+    let client = Client(routes(&runner()).router());
+    let card = asked(&client, "desk", "claim").await;
+    let reply = json!({ "action": "say", "text": "three\0hundred" });
+    let extra = json!({ "attachments": ["re\u{1b}ceipt.pdf"] });
+    let body = json!({ "answers": { &card: reply }, "extra": extra });
+    let accept = [("accept", "text/event-stream")];
+    let path = "/threads/desk/resume";
+    let done = client.with(Method::POST, path, &accept, body).await;
+    assert_eq!(done.status.as_u16(), 200, "{}", done.body);
+    let beside = json!({ "attachments": ["re ceipt.pdf"] });
+    let expected = json!({ "action": "say", "text": "three hundred", "beside": beside });
+    assert_eq!(answer(&client, "desk").await, expected);
+}

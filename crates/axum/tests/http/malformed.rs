@@ -243,3 +243,47 @@ fn of_a_conversation_that_is_sent_along_the_last_hundred_messages_are_read() {
     assert_eq!(text(earlier.first()).as_deref(), Some("wish 2900"));
     assert_eq!(text(earlier.last()).as_deref(), Some("wish 2999"));
 }
+
+/// Nobody sees control characters, whoever stores or shows the words: they are no part of them.
+#[tokio::test]
+async fn control_characters_are_no_part_of_what_a_person_says() {
+    let client = LetterServer::open().client();
+    let (text, note) = ("talk\0 of \u{1b}tea\n\ttoo\u{9b}", "a\u{7f}b");
+    let messages =
+        json!([{ "role": "user", "content": text, "parts": [{ "type": "text", "text": text }] }]);
+    for (thread, path, body) in [
+        (
+            "own",
+            "/threads/own/runs",
+            json!({ "text": text, "extra": { "note": [note] } }),
+        ),
+        (
+            "named",
+            "/sse/react",
+            json!({ "thread": "named", "text": text, "extra": { "note": [note] } }),
+        ),
+        (
+            "agui",
+            "/agui",
+            json!({ "threadId": "agui", "runId": "r", "messages": messages, "forwardedProps": { "note": [note] } }),
+        ),
+        (
+            "sdk",
+            "/api/chat",
+            json!({ "id": "sdk", "messages": messages, "note": [note] }),
+        ),
+        (
+            "openai",
+            "/v1/chat/completions",
+            json!({ "messages": messages, "extra": { "conversation_id": "openai", "note": [note] } }),
+        ),
+    ] {
+        let accept = [("accept", "text/event-stream")];
+        let answer = client.with(Method::POST, path, &accept, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
+        let state = client.get(&format!("/threads/{thread}/state")).await.json();
+        let state = &state["state"];
+        assert_eq!(state["wish"], "talk  of  tea\n\ttoo ", "{path}");
+        assert_eq!(state["extra"]["note"], json!(["a b"]), "{path}");
+    }
+}
