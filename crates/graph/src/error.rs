@@ -314,6 +314,12 @@ impl RunError {
         )
     }
 
+    /// Returns true if another process was faster, or has the lease by now: it goes on with the thread.
+    pub(crate) fn is_taken_over(&self) -> bool {
+        use StoreErrorKind::{Conflict, LeaseLost};
+        matches!(self.kind, RunErrorKind::Store(Conflict { .. } | LeaseLost))
+    }
+
     fugato_state::setters! {
         /// Sets the cause, such as the reason for which no fallback may take over.
         pub fn because(source: impl Into<BoxError>) { source = Some(source.into().into()) }

@@ -10,7 +10,7 @@ use std::{
 
 use fugato_state::{Lang, Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{Lease, Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
-use fugato_stream::{EventKind, Hub};
+use fugato_stream::{EventKind, Hub, Redaction};
 use futures::FutureExt;
 use tokio::{
     sync::{Notify, watch},
@@ -683,7 +683,11 @@ fn tell(error: RunError, run: RunId, thread: &ThreadId, hub: &Hub) -> RunError {
         seq: None,
         origin: None,
         kind: EventKind::RunFailed {
-            error: explain(&error),
+            error: if error.is_taken_over() {
+                Redaction::taken_over()
+            } else {
+                explain(&error)
+            },
         },
     });
     error

@@ -3,6 +3,8 @@ use std::{
     sync::Arc,
 };
 
+use fugato_state::{Lang, say};
+
 use crate::{Event, EventKind, Origin};
 
 /// The parts of events that a reader does not get, whatever the encoder.
@@ -45,6 +47,15 @@ impl Redaction {
     /// The error of a run, for a reader who gets no names of nodes.
     pub const RUN_FAILED: &str = "the run failed; the operator can see why";
     const ATTEMPT_FAILED: &str = "an attempt failed";
+
+    /// Returns the error of a run whose thread another process has taken over. It has not failed, so
+    /// every reader gets these words.
+    pub fn taken_over() -> String {
+        say!(
+            "another process goes on with this: open the conversation again to see it",
+            "另一个进程会接着做：重新打开对话就能看到"
+        )
+    }
 
     /// Leaves nothing out.
     pub const fn none() -> Self {
@@ -119,6 +130,13 @@ impl Redaction {
 /// The name of the custom event that records the call of a model.
 const MODEL_CALL: &str = "model_call";
 
+fn is_taken_over(error: &str) -> bool {
+    let langs = [Lang::En, Lang::Zh];
+    langs
+        .iter()
+        .any(|lang| lang.scope(Redaction::taken_over) == error)
+}
+
 fn without_nodes(mut kind: EventKind) -> Option<EventKind> {
     match &mut kind {
         EventKind::NodeStarted
@@ -126,6 +144,7 @@ fn without_nodes(mut kind: EventKind) -> Option<EventKind> {
         | EventKind::EffectIntended { .. }
         | EventKind::EffectDone { .. } => return None,
         EventKind::NodeFailed { error, .. } => Redaction::ATTEMPT_FAILED.clone_into(error),
+        EventKind::RunFailed { error } if is_taken_over(error) => {}
         EventKind::RunFailed { error } => Redaction::RUN_FAILED.clone_into(error),
         EventKind::InterruptRaised(asked) => asked.task.clear(),
         EventKind::RunParked { interrupts } => {

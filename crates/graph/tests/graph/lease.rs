@@ -17,6 +17,7 @@ use fugato_store::{
     Commit, Intercept, InterceptedLog, LeaseRequest, MemoryLog, Record, Route, Status, StoreCall,
     StoreError, StoreErrorKind, ThreadLog, move_thread,
 };
+use fugato_stream::{EventKind, Redaction};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -328,6 +329,30 @@ async fn k14_who_cancels_a_run_that_loses_its_lease_is_heard_by_the_next() {
         matches!(again, Err(RunErrorKind::Cancelled { .. })),
         "{again:?}"
     );
+}
+
+/// Nothing has failed: the other process has the thread, and the reader is told so, whoever it is.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_loses_its_lease_says_that_another_process_goes_on() {
+    let slow = Slow::new();
+    slow.refused.store(1, Ordering::Relaxed);
+    let runner = Runner::on_log(resting(true), slow.log());
+    let (events, end) = runner.start(&thread(), None).split();
+    let (events, ended) = futures::join!(futures::StreamExt::collect::<Vec<_>>(events), end);
+    let kind = ended.map_err(|error| error.kind);
+    assert_eq!(
+        kind.err(),
+        Some(RunErrorKind::Store(StoreErrorKind::LeaseLost))
+    );
+    let told = "another process goes on with this: open the conversation again to see it";
+    for redaction in [Redaction::none(), Redaction::internals()] {
+        let last = events.last().cloned();
+        let last = last.and_then(|event| redaction.apply(event));
+        let expected = EventKind::RunFailed {
+            error: told.to_owned(),
+        };
+        assert_eq!(last.map(|event| event.kind), Some(expected));
+    }
 }
 
 #[tokio::test(start_paused = true)]
