@@ -5,6 +5,8 @@ use fugato_state::ThreadId;
 use fugato_store::{StoreError, StoreErrorKind};
 use rusqlite::{Error, ErrorCode};
 
+use crate::file::MOVED;
+
 /// The reason why a request was not carried out.
 #[derive(derive_more::From, Debug)]
 pub(crate) enum Refusal {
@@ -50,9 +52,7 @@ pub(crate) fn kind_of(error: &Error) -> StoreErrorKind {
     match error.sqlite_error_code() {
         _ if is_full(error) => StoreErrorKind::Full,
         _ if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_READONLY_DBMOVED) => {
-            StoreErrorKind::Corrupt(
-                "the file was removed or replaced while it was open; nothing more is stored".into(),
-            )
+            StoreErrorKind::Corrupt(MOVED.into())
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreErrorKind::Unavailable,
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {

@@ -10,6 +10,10 @@ use rusqlite::{Error, ffi};
 /// the file had been removed so much later.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The words for a file that is no longer in its place.
+pub(crate) const MOVED: &str =
+    "the file was removed or replaced while it was open; nothing more is stored";
+
 /// The file of a database, which somebody may remove or replace while it is open. SQLite would go on
 /// in a file without a name, which is gone with its last connection.
 #[derive(Debug)]
@@ -37,7 +41,7 @@ impl OpenFile {
         }
         if identity(&self.path) != self.identity {
             let moved = ffi::Error::new(ffi::SQLITE_READONLY_DBMOVED);
-            return Err(Error::SqliteFailure(moved, None));
+            return Err(Error::SqliteFailure(moved, Some(MOVED.to_owned())));
         }
         self.seen = Instant::now();
         Ok(())

@@ -11,14 +11,23 @@ use rusqlite::{
     types::{Value, ValueRef},
 };
 
-use crate::{Synchronous, is_full, open::write_ahead, wal::damage};
+use crate::{Synchronous, file::OpenFile, is_full, open::write_ahead, wal::damage};
 
 /// The time to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// A file with tables of an application. Clones share one connection, one at a time.
+///
+/// Once the file was removed or replaced, it takes nothing more, and nothing is read from it.
 #[derive(Debug, Clone)]
-pub struct SqliteTables(Arc<Mutex<Connection>>);
+pub struct SqliteTables(Arc<Mutex<OpenTables>>);
+
+#[derive(Debug)]
+struct OpenTables {
+    connection: Connection,
+    /// None in memory.
+    file: Option<OpenFile>,
+}
 
 impl SqliteTables {
     /// Opens a file, or creates a new one. A committed transaction is on the disk.
@@ -27,11 +36,13 @@ impl SqliteTables {
     /// Fails if the file cannot be opened, or if committed transactions were lost because its
     /// write-ahead log is damaged. The file is left as it is then.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        if let Some(what) = damage(path.as_ref(), Synchronous::Full) {
+        let path = path.as_ref();
+        if let Some(what) = damage(path, Synchronous::Full) {
             let corrupt = ffi::Error::new(ffi::SQLITE_CORRUPT);
             return Err(Error::SqliteFailure(corrupt, Some(what)));
         }
-        Connection::open(path).and_then(Self::over).map_err(told)
+        let open = |connection| Self::over(connection, Some(path));
+        Connection::open(path).and_then(open).map_err(told)
     }
 
     /// Creates tables in memory, which are dropped with the last clone.
@@ -39,33 +50,37 @@ impl SqliteTables {
     /// # Errors
     /// Fails if the connection cannot be opened.
     pub fn in_memory() -> Result<Self, Error> {
-        Self::over(Connection::open_in_memory()?)
+        Self::over(Connection::open_in_memory()?, None)
     }
 
-    fn over(connection: Connection) -> Result<Self, Error> {
+    fn over(connection: Connection, path: Option<&Path>) -> Result<Self, Error> {
         connection.busy_timeout(BUSY)?;
         write_ahead(&connection, BUSY)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        Ok(Self(Arc::new(Mutex::new(connection))))
+        let file = path.map(|path| OpenFile::new(path.to_owned()));
+        Ok(Self(Arc::new(Mutex::new(OpenTables { connection, file }))))
     }
 
     /// Runs `work` with the connection, on the current thread.
     ///
     /// # Errors
-    /// Returns the errors of `work`.
-    pub fn with_now<T, E>(
+    /// Returns the errors of `work`, and fails before it if the file is no longer in its place.
+    pub fn with_now<T, E: From<Error>>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, E>,
     ) -> Result<T, E> {
         // The transaction of a panicked call was rolled back when it was dropped.
-        let mut connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&mut connection)
+        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &mut opened.file {
+            file.check()?;
+        }
+        work(&mut opened.connection)
     }
 
     /// Runs `work` with the connection, on a thread that may wait for the disk.
     ///
     /// # Errors
-    /// Returns the errors of `work`.
+    /// Returns the errors of `work`, and fails before it if the file is no longer in its place.
     ///
     /// # Panics
     /// Panics if `work` does. Its transaction is rolled back, and the tables stay usable.
@@ -75,7 +90,7 @@ impl SqliteTables {
     ) -> Result<T, E>
     where
         T: Send + 'static,
-        E: Send + 'static,
+        E: From<Error> + Send + 'static,
     {
         let tables = self.clone();
         match tokio::task::spawn_blocking(move || tables.with_now(work)).await {

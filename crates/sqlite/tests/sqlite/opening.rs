@@ -5,8 +5,8 @@ use fugato_memory::{IndexEntry, IndexUpdate, SearchIndex as _, SearchQuery};
 use fugato_sqlite::{SqliteLog, SqliteOptions, SqliteSearch, SqliteTables};
 use fugato_state::ThreadId;
 use fugato_store::{
-    Commit, Expect, Record, Status, StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter,
-    ThreadLog,
+    Cell, Commit, Expect, Record, Statement, Status, StoreError, StoreErrorKind, ThreadAdmin,
+    ThreadFilter, ThreadLog,
 };
 use futures::executor::block_on;
 use rusqlite::Connection;
@@ -358,6 +358,39 @@ async fn d13_a_full_database_refuses_and_half_writes_nothing()
         1,
         "there is room again"
     );
+    Ok(())
+}
+
+/// A calendar or a ledger would go on in a file without a name, and say that it is written.
+#[cfg(unix)]
+#[tokio::test]
+async fn tables_whose_file_is_replaced_take_nothing_more() -> Result<(), rusqlite::Error> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, aside) = (folder.path().join("a.db"), folder.path().join("b.db"));
+    let tables = SqliteTables::open(&path)?;
+    let write = async |word: &str| {
+        let make = Statement::new("CREATE TABLE IF NOT EXISTS kept (word TEXT)", []);
+        let insert = Statement::new("INSERT INTO kept VALUES (?)", [Cell::Text(word.to_owned())]);
+        let decide = move |_| Ok::<_, ()>((vec![make.clone(), insert.clone()], ()));
+        let written = tables.write(vec![], vec![], decide).await;
+        written.map(|decided| decided.expect("nothing refuses"))
+    };
+    let pause = || tokio::time::sleep(std::time::Duration::from_millis(200));
+    write("before").await?;
+    fs::rename(&path, &aside).expect("it is there");
+    for _ in 0..2 {
+        pause().await;
+        let error = write("lost").await.expect_err("it would be lost");
+        assert!(error.to_string().contains("removed or replaced"), "{error}");
+        // Another one in its place is not it.
+        fs::copy(&aside, &path).expect("a file");
+    }
+    fs::rename(&aside, &path).expect("it is there");
+    pause().await;
+    write("after").await?;
+    let rows = tables.read(vec![Statement::new("SELECT word FROM kept", [])]);
+    let words = ["before", "after"].map(|word| vec![Cell::Text(word.to_owned())]);
+    assert_eq!(rows.await?, [words.to_vec()]);
     Ok(())
 }
 
