@@ -45,13 +45,19 @@ impl Socket {
     /// The names of messages up to one of this name, and that one.
     async fn until(&mut self, name: &str) -> (Vec<String>, Value) {
         let mut names = vec![];
-        loop {
-            let message = self.receive().await;
-            names.push(message["event"].as_str().unwrap().to_owned());
-            if message["event"] == name {
-                return (names, message);
+        // The server keeps the connection alive, whatever else comes.
+        let came = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let message = self.receive().await;
+                names.push(message["event"].as_str().unwrap().to_owned());
+                if message["event"] == name {
+                    return message;
+                }
             }
-        }
+        });
+        let came = came.await;
+        let message = came.unwrap_or_else(|_| panic!("{name:?} does not come"));
+        (names, message)
     }
 }
 
