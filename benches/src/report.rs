@@ -54,7 +54,7 @@ const REASONS: &[(&str, &[&str], &str)] = &[
         &["events"],
         "it hands each event to one reader as it is. fugato keeps the text of open blocks for \
          readers that come later, merges what a slow reader has not taken, and names the task of \
-         each event. In a profile two fifths of its time move events into the queue of the reader.",
+         each event.",
     ),
     (
         "adk-graph",
