@@ -14,7 +14,7 @@ use rmcp::{
 use thiserror::Error;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::watch,
+    sync::{Semaphore, watch},
     task::JoinHandle,
 };
 
@@ -46,7 +46,12 @@ pub struct ToolServer<S = (), U = ()> {
     changes: watch::Sender<u64>,
     /// The notifier of this clone's client, if it has one.
     teller: ChangeNotifier,
+    /// The room for calls of this clone's client.
+    room: Semaphore,
 }
+
+/// The most calls of one client that are under way at once: each may wait for a person.
+const MOST_CALLS: usize = 256;
 
 /// The task that notifies a client of changes. It ends with the session.
 #[derive(Default)]
@@ -95,6 +100,7 @@ where
             used: Arc::default(),
             changes: watch::Sender::new(0),
             teller: ChangeNotifier::default(),
+            room: Semaphore::new(MOST_CALLS),
         }
     }
 
@@ -162,6 +168,7 @@ impl<S, U> Clone for ToolServer<S, U> {
             used: Arc::clone(&self.used),
             changes: self.changes.clone(),
             teller: ChangeNotifier::default(),
+            room: Semaphore::new(MOST_CALLS),
         }
     }
 }

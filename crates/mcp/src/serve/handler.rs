@@ -17,7 +17,7 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    ToolServer, View,
+    MOST_CALLS, ToolServer, View,
     confirm::{AskOutcome, confirm, seal},
 };
 use crate::{
@@ -51,6 +51,10 @@ where
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let Ok(_room) = self.room.try_acquire() else {
+            let why = format!("{MOST_CALLS} calls are under way, and no more may be");
+            return Err(ErrorData::invalid_request(why, None));
+        };
         let arguments = request.arguments.clone().unwrap_or_default();
         let call = ToolCall::new(
             context.id.to_string(),

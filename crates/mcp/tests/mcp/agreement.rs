@@ -231,3 +231,30 @@ async fn an_answer_counts_for_one_call_and_one_question() {
     assert_eq!(client.receive().await["method"], "elicitation/create");
     assert_eq!(done.load(Ordering::Relaxed), 1);
 }
+
+#[tokio::test]
+async fn calls_that_wait_for_a_person_are_not_without_number() {
+    let (server, done) = counter();
+    let mut client = RawClient::of(server).await;
+    let mut first = Value::Null;
+    for id in 0..256 {
+        client.send(append(100 + id)).await;
+        let question = client.receive().await;
+        assert_eq!(question["method"], "elicitation/create", "{id}");
+        if id == 0 {
+            first = question["id"].clone();
+        }
+    }
+    client.send(append(999)).await;
+    let refused = client.receive().await;
+    let why = "256 calls are under way, and no more may be";
+    assert_eq!(refused["error"]["message"], why);
+    let declined = json!({ "action": "decline" });
+    client
+        .send(json!({ "id": first, "result": declined }))
+        .await;
+    assert_eq!(client.receive().await["id"], 100);
+    client.send(append(1000)).await;
+    assert_eq!(client.receive().await["method"], "elicitation/create");
+    assert_eq!(done.load(Ordering::Relaxed), 0);
+}
