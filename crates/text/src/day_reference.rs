@@ -560,9 +560,12 @@ fn names<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t str)> {
 }
 
 fn name<'t>(rest: &'t str, before: &str) -> Option<(u8, &'t str)> {
-    // "一周一次" is once a week, not Monday.
-    let last = before.chars().next_back();
-    let counts = last.is_some_and(|c| c.is_ascii_digit() || digit(c).is_some());
+    // "一周一次" is once a week, not Monday; the digit of 周三周四 is a day's.
+    let mut last = before.chars();
+    let counts = last.next_back();
+    let counts = counts.is_some_and(|c| c.is_ascii_digit() || digit(c).is_some());
+    let of_day = WEEK_SIGNS.iter().any(|sign| last.as_str().ends_with(sign));
+    let counts = counts && !of_day;
     let prefix = WEEK_SIGNS.iter().find_map(|word| rest.strip_prefix(word));
     if let Some(tail) = prefix
         && !counts
@@ -622,6 +625,7 @@ mod tests {
             ("不要排在周五", vec!["周五"]),
             ("周三晚上别安排，周四可以", vec!["周三"]),
             ("周五而不是周六", vec!["周六"]),
+            ("周四周五不行", vec!["周四", "周五"]),
             ("除了周一都行", vec!["周一"]),
             ("周一和周二不行", vec!["周二"]),
             ("下周三没空", vec!["下", "周三"]),

@@ -52,7 +52,7 @@ pub use number::{digit, number};
 pub use numeral::numerals;
 pub use order::{Limit, OrderTerms};
 pub use restriction::{Restriction, RestrictionKind, condition, restriction};
-pub use schedule::{CronExpression, ScheduleError, untimed};
+pub use schedule::{CronExpression, ScheduleError, in_clock_times, untimed};
 pub use spelling::{edit_distance, respell, stem};
 pub use time::{ClockTime, Time, clock_time};
 pub use time_reference::{Recurrence, TimeReference};

@@ -344,6 +344,39 @@ fn noon(text: &str) -> String {
     }
 }
 
+/// Writes the times that English words tell as times of the clock, "at six" and "half past three"; numbers
+/// that tell no time stay.
+///
+/// ```
+/// let said = fugato_text::in_clock_times("call two friends tomorrow at half past three");
+/// assert_eq!(said, "call two friends tomorrow at 3:30");
+/// ```
+pub fn in_clock_times(text: &str) -> String {
+    let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    let is = |word: Option<&String>, known: &[&str]| {
+        word.is_some_and(|word| known.iter().any(|it| word.eq_ignore_ascii_case(it)))
+    };
+    for at in 1..words.len() {
+        let (before, rest) = words.split_at_mut(at);
+        let quarter = before.len().checked_sub(2).and_then(|at| before.get(at));
+        let leads = is(before.last(), &["at"])
+            || is(before.last(), &["past"]) && is(quarter, &["half", "quarter"])
+            || is(before.last(), &["to"]) && is(quarter, &["quarter"]);
+        let Some(word) = rest.first_mut().filter(|_| leads) else {
+            continue;
+        };
+        let end = word
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(word.len());
+        let (told, tail) = word.split_at(end);
+        let hour = numerals(told).parse::<u8>().ok();
+        if let Some(hour @ 1..=12) = hour {
+            *word = format!("{hour}{tail}");
+        }
+    }
+    hours(&quarters(&words.join(" ")))
+}
+
 /// Writes "half past 9", "quarter past 9" and "a quarter to 9" as times of the clock.
 fn quarters(text: &str) -> String {
     let mut words: Vec<&str> = text.split(' ').collect();

@@ -2,8 +2,8 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use fugato::words::{
-    ClockTime, DayReference, Lexicon, NameIndex, TokenKind, Tokenizer, is_negated, normalize,
-    number,
+    ClockTime, DayReference, Lexicon, NameIndex, TokenKind, Tokenizer, WEEK_SIGNS, is_negated,
+    normalize, number,
 };
 use serde::Deserialize;
 
@@ -501,6 +501,22 @@ pub(super) fn tokens_among(names: &NameIndex<Thing>, text: &str, facts: &Facts<'
             _ => {}
         }
     }
+    too(&mut tokens);
+    // 上周四 is over.
+    for at in (1..tokens.len()).rev() {
+        let days = tokens
+            .get(at)
+            .filter(|it| matches!(it.kind, Kind::Days(..)));
+        let days = days.filter(|it| WEEK_SIGNS.iter().any(|sign| it.text.starts_with(sign)));
+        let Some(raw) = days.map(|it| it.raw.clone()) else {
+            continue;
+        };
+        if let Some(last) = tokens.get_mut(at - 1).filter(|it| it.text == "上") {
+            (last.kind, last.text, last.raw) =
+                (Kind::Unknown, format!("上{raw}"), format!("上{raw}"));
+            tokens.remove(at);
+        }
+    }
     // 能等到周五吗 asks about a day, and is no condition.
     let waits = |tokens: &[Token]| {
         let mut rest = tokens.iter().skip(1);
@@ -530,6 +546,46 @@ pub(super) fn tokens_among(names: &NameIndex<Thing>, text: &str, facts: &Facts<'
         }
     }
     tokens
+}
+
+/// Takes "too early" for later and "too late" for earlier, unless another word says where to; "not too
+/// early" names a part of the day.
+fn too(tokens: &mut [Token]) {
+    const TOO: [(&[&str], Verb, Part); 2] = [
+        (
+            &["太早", "太早了", "too early", "too soon"],
+            Verb::Later,
+            Part::Morning,
+        ),
+        (
+            &["太晚", "太晚了", "too late"],
+            Verb::Earlier,
+            Part::Evening,
+        ),
+    ];
+    let of = |token: &Token| {
+        let mut too = TOO.iter();
+        too.find(|(words, ..)| words.contains(&token.text.as_str()))
+    };
+    let goes = |token: &Token| {
+        let moves = matches!(
+            token.kind,
+            Kind::Verb(Verb::Later | Verb::Earlier | Verb::Move | Verb::Swap)
+        );
+        of(token).is_none() && moves
+    };
+    let told = tokens.iter().any(goes);
+    let mut denied = false;
+    for token in tokens {
+        denied |= token.kind == Kind::Relation(Relation::Not);
+        if let Some((_, verb, part)) = of(token) {
+            token.kind = match (denied, told) {
+                (true, _) => Kind::Part(*part),
+                (false, true) => Kind::Filler,
+                (false, false) => Kind::Verb(*verb),
+            };
+        }
+    }
 }
 
 /// Returns the tokens of a wish, in which "three days" are a number of days. The text of a new item

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use fugato::state::say;
 use fugato::words::{
     CronExpression, DateDirection, RestrictionKind, TimeReference, after_word, dates, has_any_word,
-    is_negated, normalize, restriction,
+    in_clock_times, is_negated, normalize, restriction,
 };
 use jiff::{
     ToSpan as _,
@@ -527,6 +527,11 @@ fn over(due: DateTime) -> Understanding {
 
 /// Reads `remind me to call on Friday at 5`, `周五下午三点提醒我交作业`.
 fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
+    // "At half past three".
+    let in_digits = in_clock_times(shown);
+    if in_digits != shown {
+        return reminder(&in_digits, &normalize(&in_digits), facts);
+    }
     let begins = content(shown, lower, &NOTES.remind).map(|text| (text, String::new(), false));
     let (text, head, is_call) = begins.or_else(|| {
         let calls = NOTES.call.iter().map(|word| (word, true));

@@ -151,14 +151,16 @@ fn is_condition(token: &lex::Token) -> bool {
 
 /// Returns true if a question asks for something to be done.
 fn is_polite(text: &str) -> bool {
-    const POLITE: [&str; 9] = [
+    const POLITE: [&str; 11] = [
         "can you",
         "could you",
         "would you",
         "please",
         "can i have",
         "could i have",
-        "can we have",
+        "shall we",
+        "can we",
+        "could we",
         "能不能",
         "可不可以",
     ];

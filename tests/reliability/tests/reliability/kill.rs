@@ -14,8 +14,9 @@ use reliability::{
 const KILLS: u32 = 40;
 
 async fn a_process_is_killed(kind: Kind, durability: Mode) -> Result<(), BoxError> {
-    // Where the few kills of a share hit nobody at work, all are done.
-    for kills in [KILLS.div_ceil(share().try_into()?), KILLS] {
+    let few = KILLS.div_ceil(share().try_into()?);
+    // Where the few kills of a share hit nobody at work, more are done.
+    for kills in [few, KILLS.min(4 * few), KILLS] {
         let Some(place) = Place::new(kind)? else {
             return Ok(());
         };

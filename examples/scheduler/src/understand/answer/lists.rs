@@ -166,7 +166,11 @@ impl AnswerContext<'_> {
             .filter(|task| task.is_pending_item());
         let names: Vec<_> = tasks.map(|task| task.name.as_str()).collect();
         if names.is_empty() {
-            return self.pick("Nothing is pending.", "没有待办，都已安排。");
+            let count = self.count(None);
+            return self.pick(
+                format!("Nothing waits for a place. {count}"),
+                format!("没有待办，都已安排。{count}"),
+            );
         }
         let list = names.join(self.facts.lang.pick(", ", "、"));
         self.pick(

@@ -1,7 +1,7 @@
 //! Items and classes that change, or that are as they were.
 use std::collections::{BTreeMap, BTreeSet};
 
-use fugato::words::{normalize, number, numerals};
+use fugato::words::{has_any_word, normalize, number, numerals};
 use serde_json::{Value, json};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
         lex::{Noun, Verb},
         terms::is_length,
         when::When,
-        wish::{Clause, Role, is_open, not_understood},
+        wish::{Clause, Role, expand, is_open, not_understood},
     },
     PlanResult, Planner, call, is_ahead,
 };
@@ -144,15 +144,74 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Returns true if something is to be done, and is not done yet: "I will finish it tomorrow",
+    /// 打算今天做完. "I want it marked as done" is about the mark.
+    fn is_ahead_of_it(&self, clause: &Clause) -> bool {
+        const PLANS: [&str; 27] = [
+            "will",
+            "'ll",
+            "i'll",
+            "going to",
+            "gonna",
+            "want to",
+            "wants to",
+            "plan to",
+            "planning to",
+            "hope to",
+            "try to",
+            "like to",
+            "have to",
+            "has to",
+            "need to",
+            "needs to",
+            "must",
+            "should",
+            "help me",
+            "have got to",
+            "meant to",
+            "aim to",
+            "supposed to",
+            "mean to",
+            "about to",
+            "ought to",
+            "let me",
+        ];
+        const PLANS_ZH: [&str; 13] = [
+            "会", "想", "打算", "得", "必须", "应该", "应当", "需要", "准备", "希望", "计划", "先",
+            "争取",
+        ];
+        const MARKS: [&str; 8] = [
+            "mark",
+            "tick",
+            "check off",
+            "标",
+            "勾",
+            "记为",
+            "设为",
+            "算是",
+        ];
+        let names = clause
+            .names
+            .iter()
+            .flat_map(|(name, _)| expand(name, self.facts));
+        let titles = names.filter_map(|id| self.work.task(id).map(|task| normalize(&task.name)));
+        let text = titles.fold(clause.text.clone(), |text, title| text.replace(&title, " "));
+        let plans = has_any_word(&text, &PLANS)
+            || !text.contains('了') && PLANS_ZH.iter().any(|word| text.contains(word));
+        plans && !MARKS.iter().any(|word| text.contains(word))
+    }
+
     pub(super) fn done(&mut self, clause: &Clause, not: bool) -> PlanResult {
         // What is half done is not done.
         if clause.nouns.contains(&Noun::Half) {
             return Err(not_understood(&clause.text, self.facts));
         }
+        let is_ahead = !not && self.is_ahead_of_it(clause);
         // "Finish it before Friday" is about its place.
         let past = ["了", "done", "finished", "completed", "did", "已", "刚"]
             .iter()
-            .any(|word| clause.text.contains(word));
+            .any(|word| clause.text.contains(word))
+            && !is_ahead;
         let bounded = clause
             .whens
             .iter()
@@ -170,7 +229,27 @@ impl Planner<'_> {
                     format!("{names}的安排来得及：{lies}。"),
                 )));
             }
+            // 周三前能做完吗 asks, and wants nothing moved.
+            if clause.is_question {
+                let lies = items.iter().map(|id| {
+                    let (name, lies) = (self.words.names([*id]), self.words.lies(*id));
+                    self.pick(format!("{name}: {lies}"), format!("{name}：{lies}"))
+                });
+                let lies = lies
+                    .collect::<Vec<_>>()
+                    .join(self.facts.lang.pick("; ", "；"));
+                return Err(Understanding::Answer(self.pick(
+                    format!("As it is planned, no. {lies}."),
+                    format!("按现在的安排来不及。{lies}。"),
+                )));
+            }
             return self.relocate(clause, true);
+        }
+        if is_ahead {
+            return Err(self.refuse(
+                "That is still to be done, so nothing is marked, and nothing was changed. Tell me once it is done.",
+                "这件事还没有做完，因此没有标记，也没有改动任何内容。做完了再告诉我。",
+            ));
         }
         if (clause.nouns.contains(&Noun::All) || clause.nouns.contains(&Noun::Item))
             && clause.objects().next().is_none()
@@ -472,7 +551,7 @@ impl Planner<'_> {
         } else {
             self.pick(
                 format!("Undone: kept free are now {told}."),
-                format!("已撤销：现在空着的是 {told}。"),
+                format!("已撤销：现在空着的是{told}。"),
             )
         });
         self.free_before = Some(before.to_vec());

@@ -33,13 +33,13 @@ impl Planner<'_> {
             format!(
                 "I keep {new} free for later requests too, until you say that it can be used again."
             ),
-            format!("以后的安排也会空出 {new}，直到你说可以安排为止。"),
+            format!("以后的安排也会空出{new}，直到你说可以安排为止。"),
         );
         let agreed = self.pick(
             format!(
                 "If you agree, I keep {new} free for later requests too, until you say that it can be used again."
             ),
-            format!("如果你同意，以后的安排也会空出 {new}，直到你说可以安排为止。"),
+            format!("如果你同意，以后的安排也会空出{new}，直到你说可以安排为止。"),
         );
         let join = |text: String, told: &str| match text.as_str() {
             "" => told.to_owned(),

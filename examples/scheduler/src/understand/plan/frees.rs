@@ -1,7 +1,7 @@
 //! Times that are to be free.
 use std::collections::BTreeSet;
 
-use fugato::state::say;
+use fugato::{state::say, words::has_any_word};
 
 use super::{
     super::{
@@ -18,6 +18,12 @@ impl Planner<'_> {
     /// Frees days and times: what lies there goes to the nearest other place, or is pending again.
     pub(super) fn free(&mut self, clause: &Clause) -> PlanResult {
         let denied = |role| matches!(role, Role::Not | Role::Except);
+        // "I might be ill tomorrow" is not certain.
+        if clause.has(Verb::Busy)
+            && has_any_word(&clause.text, &["might", "may", "maybe", "perhaps"])
+        {
+            return Err(not_understood(&clause.text, self.facts));
+        }
         let whens = freed_times(clause, self.facts);
         if whens.is_empty()
             || !clause.names.iter().all(|(_, role)| denied(*role))
@@ -227,6 +233,15 @@ impl Planner<'_> {
         let whens = freed_times(clause, self.facts);
         if whens.is_empty() {
             return Self::keep();
+        }
+        // "Nothing more on Friday" leaves what is there.
+        let more = ["再", "另外", "别的"]
+            .iter()
+            .any(|word| clause.text.contains(word))
+            || has_any_word(&clause.text, &["more", "else", "further", "new"]);
+        if more && clause.names.is_empty() {
+            self.free.extend(whens);
+            return Ok(());
         }
         self.drop_limits(clause);
         // "Nothing tomorrow except the report" leaves the report.

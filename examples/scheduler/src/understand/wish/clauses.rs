@@ -5,7 +5,7 @@ use super::{
         lex::{Kind, Noun, PERMITS, Query, Relation, Token, Verb},
     },
     Clause, Role,
-    reader::Reader,
+    reader::{Reader, is_free},
 };
 
 /// Splits tokens into clauses.
@@ -400,7 +400,7 @@ fn permitted(tokens: &[Token]) -> (Vec<Token>, Option<bool>) {
                 | Kind::Pause
                 | Kind::Stop(_)
                 | Kind::Relation(Relation::Then | Relation::But | Relation::On | Relation::Each)
-        ) || token.text == "的"
+        ) || ["的", "和", "跟", "与", "and"].contains(&token.text.as_str())
     };
     let permits = tokens.iter().enumerate().filter_map(|(at, token)| {
         let (before, rest) = tokens.split_at_checked(at)?;
@@ -448,9 +448,7 @@ fn permits_times(token: &Token, before: &[Token], rest: &[Token]) -> bool {
         matches!(token.kind, Kind::Stop(_) | Kind::Pause | Kind::Filler)
             || ["的", "呢"].contains(&token.text.as_str())
     });
-    let am = before
-        .last()
-        .is_some_and(|it| ["i'm", "am", "we're"].contains(&it.text.as_str()));
+    let am = is_free(before);
     // "Busy on Wednesday, free on Thursday".
     let on = before.is_empty()
         && rest

@@ -53,6 +53,14 @@ pub(super) struct Reader<'a, 'f> {
     pub(super) second: bool,
 }
 
+/// Returns true if the words before a "free" say of the person that they are.
+pub(super) fn is_free(before: &[Token]) -> bool {
+    let mut before = before.iter().rev();
+    let last = before
+        .find(|token| !["also", "all", "totally", "completely"].contains(&token.text.as_str()));
+    last.is_some_and(|it| ["i'm", "im", "am", "we're"].contains(&it.text.as_str()))
+}
+
 impl Reader<'_, '_> {
     /// Takes a token, and returns the number of tokens that it used.
     pub(super) fn take(&mut self, token: &Token, rest: &[Token], before: &[Token]) -> usize {
@@ -124,6 +132,8 @@ impl Reader<'_, '_> {
             self.after_when(token);
         }
         match &token.kind {
+            // "I'm free on Sunday" keeps nothing free.
+            Kind::Verb(Verb::Free) if is_free(before) => {}
             Kind::Verb(verb) => self.verb(*verb, token),
             Kind::Query(query) => {
                 self.clause.queries.insert(*query);

@@ -209,6 +209,104 @@ fn sch_51_weekends_off_are_no_course_that_is_named_after_them() {
     }
 }
 
+/// A program whose sample is placed.
+fn placed() -> Work {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    work
+}
+
+#[test]
+fn sch_51_days_that_are_named_without_a_word_between_them_are_all_read() {
+    for words in ["周四周五都不行", "周四周五空出来", "周四和周五不行"] {
+        let asked = placed().ok(&["--lang", "zh", "say", words]);
+        assert_contains(&asked, ["周四", "周五", "要这样做吗"]);
+        assert_lacks(&asked, "没有看懂");
+    }
+    for words in [
+        "leave out Tuesdays from now on",
+        "can we leave out Tuesdays from now on?",
+    ] {
+        let asked = Work::new().ok(&["say", words]);
+        assert_contains(&asked, ["I keep Tue ", "free for later requests too"]);
+    }
+}
+
+#[test]
+fn sch_51_what_is_still_to_be_done_is_not_marked_as_done() {
+    let work = placed();
+    for words in [
+        "I will finish Elimination tomorrow",
+        "I still have to finish Elimination",
+        "Elimination should be done on Tuesday",
+        "help me finish Elimination on time",
+    ] {
+        assert_contains(&work.ok(&["say", words]), "still to be done");
+    }
+    for words in [
+        "我明天会做完Elimination",
+        "打算今天把Elimination做完",
+        "我得先把Elimination做完",
+    ] {
+        assert_contains(&work.ok(&["say", words]), "还没有做完");
+    }
+    for words in [
+        "I finished Elimination",
+        "I want Elimination marked as done",
+    ] {
+        assert_contains(&placed().ok(&["say", words]), "marked as done");
+    }
+}
+
+#[test]
+fn sch_51_who_is_free_keeps_nothing_free() {
+    for (words, kept) in [
+        ("I'm free on Sunday so put something there", "I keep"),
+        ("I'm free all weekend", "I keep"),
+        ("我周末都有空", "除非没有别的位置"),
+        ("I might be ill tomorrow", "goes to"),
+        ("上周四我生病了", "也会空出"),
+        // What is there stays where nothing more is wanted.
+        ("don't add anything else this week", "goes to"),
+        ("这周别再给我加东西了", "安排到"),
+    ] {
+        assert_lacks(&placed().ok(&["say", words]), kept);
+    }
+}
+
+#[test]
+fn sch_51_what_is_too_early_goes_to_a_later_time() {
+    for (words, later) in [
+        ("Elimination太早了，晚一点", true),
+        ("Elimination太晚了，早一点", false),
+    ] {
+        let asked = placed().ok(&["say", words]);
+        let at = |lead| {
+            let (_, rest) = asked.split_once(lead).expect("it moves");
+            let digits = rest.chars().skip_while(|c| !c.is_ascii_digit());
+            digits.take("2026-12-10 15:00".len()).collect::<String>()
+        };
+        assert_eq!(at("安排到") > at("原来"), later, "{asked}");
+    }
+}
+
+#[test]
+fn sch_51_reminders_ring_at_the_hour_that_is_told_in_words() {
+    for (words, due) in [
+        ("remind me to call mum tomorrow at six", "18:00"),
+        (
+            "remind me on Thursday at half past three to bring goggles",
+            "15:30",
+        ),
+        (
+            "remind me to buy two tickets on Wednesday at quarter past ten",
+            "10:15",
+        ),
+    ] {
+        assert_contains(&Work::new().ok(&["say", words]), due);
+    }
+}
+
 #[test]
 fn sch_51_what_is_shifted_is_no_course_with_that_name() {
     let work = Work::new();
