@@ -16,6 +16,32 @@ use crate::schedule::{
 };
 
 impl Planner<'_> {
+    /// Says where an item lies that is to move from another day, and that it goes to one place only where
+    /// it is wanted again and again.
+    fn remark_on_relocation(&mut self, clause: &Clause, items: &BTreeSet<u32>, goes: bool) {
+        let [item] = items.iter().copied().collect::<Vec<_>>()[..] else {
+            return;
+        };
+        let name = self.words.names([item]);
+        let from = clause.when(Role::From).filter(|when| when.days.is_some());
+        let task = self.work.task(item).filter(|task| task.is_placed());
+        if let (Some(from), Some(task)) = (from, task)
+            && !task.slots.iter().any(|slot| from.meets(slot))
+        {
+            let lies = self.words.lies(item);
+            self.say.push(self.pick(
+                format!("{name} does not lie where you say, but here: {lies}."),
+                format!("{name}不在你说的那里，而在{lies}。"),
+            ));
+        }
+        if goes && clause.again {
+            self.say.push(self.pick(
+                format!("{name} is one item, so it gets one place, and is not repeated."),
+                format!("{name}是一个事项，只安排一次，不会重复。"),
+            ));
+        }
+    }
+
     pub(super) fn relocate(&mut self, clause: &Clause, must_name: bool) -> PlanResult {
         let to = clause.when(Role::To).or_else(|| {
             let mut at = clause.whens.iter().filter(|(_, role)| *role == Role::At);
@@ -62,6 +88,7 @@ impl Planner<'_> {
                 ));
             }
         }
+        self.remark_on_relocation(clause, &items, to.is_some());
         if items.is_empty() {
             return Err(not_understood(&clause.text, self.facts));
         }

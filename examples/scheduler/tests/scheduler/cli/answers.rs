@@ -291,6 +291,31 @@ fn sch_51_what_is_too_early_goes_to_a_later_time() {
 }
 
 #[test]
+fn sch_51_a_wrong_day_and_a_repetition_are_remarked_on() {
+    // It never lies on a Sunday, and on one of the days where it is to go at most.
+    for (words, days, told) in [
+        (
+            "move Elimination from Sunday to next ",
+            ["Friday", "Tuesday"],
+            "does not lie where you say",
+        ),
+        (
+            "把Elimination从周日移到下",
+            ["周五", "周二"],
+            "不在你说的那里",
+        ),
+        (
+            "Elimination every ",
+            ["Friday", "Tuesday"],
+            "is not repeated",
+        ),
+    ] {
+        let asked = days.map(|day| placed().ok(&["say", &format!("{words}{day}")]));
+        assert_contains(&asked.concat(), told);
+    }
+}
+
+#[test]
 fn sch_51_reminders_ring_at_the_hour_that_is_told_in_words() {
     for (words, due) in [
         ("remind me to call mum tomorrow at six", "18:00"),
