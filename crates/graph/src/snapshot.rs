@@ -78,7 +78,8 @@ impl Snapshotter {
         let due = MIN_TAIL.max(TAIL_PER_SNAPSHOT * self.last);
         // A failed step may be folded and not closed: such a state is not stored.
         let is_failed = matches!(scope.machine.phase(), ThreadPhase::Failed { .. });
-        if journal.tail < due || is_failed {
+        // What is folded and not recorded yet would be folded again after the snapshot.
+        if journal.tail < due || is_failed || scope.is_midway() {
             return Ok(());
         }
         let body = save(scope)?;

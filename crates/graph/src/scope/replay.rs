@@ -130,6 +130,11 @@ impl<S: State> Scope<S> {
         })?)
     }
 
+    /// Returns true while the outcome of a task is folded, here or in a subgraph, and not recorded.
+    pub(crate) fn is_midway(&self) -> bool {
+        self.solo.is_some() || DynScope::children(self).any(|(_, child)| child.is_midway())
+    }
+
     /// Restores a scope from its stored form.
     pub(crate) fn from_saved(graph: &Graph<S>, saved: &str) -> Result<Self, RunError> {
         // A state may have megabytes: one of this version is parsed where it stands.

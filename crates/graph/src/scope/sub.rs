@@ -63,6 +63,7 @@ pub(crate) trait DynScope: Send {
     fn place(&mut self, at: ScopeAddress);
     fn follow(&mut self, scope: &str, fact: Fact<StoredPath<'_>>) -> Result<(), RunError>;
     fn save(&self) -> Result<Json, RunError>;
+    fn is_midway(&self) -> bool;
     fn wake(&mut self, saved: &str) -> Result<(), RunError>;
     fn names(&self) -> Arc<Names>;
     /// Begins the subgraph with its given state.
@@ -234,6 +235,10 @@ impl<S: State> DynScope for Scope<S> {
 
     fn save(&self) -> Result<Json, RunError> {
         Self::save(self)
+    }
+
+    fn is_midway(&self) -> bool {
+        Self::is_midway(self)
     }
 
     fn wake(&mut self, saved: &str) -> Result<(), RunError> {

@@ -5,6 +5,7 @@ mod in_place;
 mod language;
 mod late_actions;
 mod lease;
+mod midway;
 mod preview;
 mod reach;
 mod repeats;
