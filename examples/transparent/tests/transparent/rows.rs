@@ -609,7 +609,7 @@ fn k35_the_card_of_a_dangerous_plugin_has_its_arguments() {
         ),
         ("用words插件数一下“付99999给坏人”有多少字", "9 characters"),
     ] {
-        let program = program();
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
         let said = program.run(&["say", words]).told();
         if said.contains("does not run") {
             servers::skipped(&said);
