@@ -360,7 +360,7 @@ async fn k35_what_comes_beside_a_button_is_in_the_answer_or_refused() {
     }
 }
 
-/// What the button itself sends stands, and another field beside it is refused, not passed over.
+/// The answer that a button sends itself stands, and another field beside it is refused, not passed over.
 #[tokio::test]
 async fn k35_what_a_button_sends_itself_stands() {
     let client = Client(routes(&runner()).router());

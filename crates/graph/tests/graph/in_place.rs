@@ -24,7 +24,7 @@ impl State for Words {
     }
 }
 
-/// What happened, in its order, and the end of the computation.
+/// The events, in their order, and the end of the computation.
 struct Reading {
     begun: Notify,
     ended: Mutex<Vec<String>>,

@@ -1,4 +1,4 @@
-//! What a person agrees to through a client is what is done, and nothing else.
+//! Nothing is done but what a person agrees to through a client.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

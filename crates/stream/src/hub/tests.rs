@@ -62,7 +62,7 @@ fn nobody_waits_and_deltas_are_merged_when_a_reader_lags() {
     assert_eq!(text, 10 * CAPACITY);
 }
 
-/// What differs in anything but the text is an event of its own, wherever the reader is.
+/// An event that differs in anything but the text stays one of its own, wherever the reader is.
 #[test]
 fn pieces_are_read_as_they_were_sent() {
     let named = |name: &str, more: &str| {

@@ -146,7 +146,7 @@ impl Planner<'_> {
 
     /// Returns true if something is to be done, and is not done yet: "I will finish it tomorrow",
     /// 打算今天做完. "I want it marked as done" is about the mark.
-    fn is_ahead_of_it(&self, clause: &Clause) -> bool {
+    fn is_still_to_do(&self, clause: &Clause) -> bool {
         const PLANS: [&str; 27] = [
             "will",
             "'ll",
@@ -197,7 +197,8 @@ impl Planner<'_> {
         let titles = names.filter_map(|id| self.work.task(id).map(|task| normalize(&task.name)));
         let text = titles.fold(clause.text.clone(), |text, title| text.replace(&title, " "));
         let plans = has_any_word(&text, &PLANS)
-            || !text.contains('了') && PLANS_ZH.iter().any(|word| text.contains(word));
+            || !text.contains(['了', '已', '刚'])
+                && PLANS_ZH.iter().any(|word| text.contains(word));
         plans && !MARKS.iter().any(|word| text.contains(word))
     }
 
@@ -206,12 +207,12 @@ impl Planner<'_> {
         if clause.nouns.contains(&Noun::Half) {
             return Err(not_understood(&clause.text, self.facts));
         }
-        let is_ahead = !not && self.is_ahead_of_it(clause);
+        let is_planned = !not && self.is_still_to_do(clause);
         // "Finish it before Friday" is about its place.
         let past = ["了", "done", "finished", "completed", "did", "已", "刚"]
             .iter()
             .any(|word| clause.text.contains(word))
-            && !is_ahead;
+            && !is_planned;
         let bounded = clause
             .whens
             .iter()
@@ -245,7 +246,7 @@ impl Planner<'_> {
             }
             return self.relocate(clause, true);
         }
-        if is_ahead {
+        if is_planned {
             return Err(self.refuse(
                 "That is still to be done, so nothing is marked, and nothing was changed. Tell me once it is done.",
                 "这件事还没有做完，因此没有标记，也没有改动任何内容。做完了再告诉我。",
