@@ -44,23 +44,25 @@ impl Serialize for PathText<'_> {
     }
 }
 
-/// Writes a fact. `at` is the store's clock, for people.
+/// Writes a fact in place of an old record. `at` is the store's clock, for people; `updates` are those
+/// of a done task, in their stored form, unless the fact has them.
 ///
 /// The records of done tasks, which most are, are written by hand: the serialiser would write the
 /// same, but it searches each name of a field for characters to escape.
 pub(crate) fn encode(
-    fact: &Fact<TaskPath>,
-    at: Millis,
-    run: RunId,
+    Record(body): &mut Record,
+    (fact, updates): (&Fact<TaskPath>, Option<&[u8]>),
+    (at, run): (Millis, RunId),
     scope: &str,
     names: &Names,
-) -> Result<Record, RunError> {
-    let payload = match fact {
+) -> Result<(), RunError> {
+    let own = match fact {
         Fact::Stepped { updates, .. } | Fact::Finished { updates, .. } => updates.as_ref(),
         _ => None,
     };
-    let size = FRAME + payload.map_or(0, |updates| updates.get().len());
-    let mut body = Vec::with_capacity(size);
+    let updates = updates.or(own.map(|own| own.get().as_bytes()));
+    body.clear();
+    body.reserve(FRAME + updates.map_or(0, <[u8]>::len));
     body.push(VERSION);
     let mut number = itoa::Buffer::new();
     body.extend_from_slice(br#"{"at":"#);
@@ -68,49 +70,49 @@ pub(crate) fn encode(
     body.extend_from_slice(br#","run":"#);
     body.extend_from_slice(number.format(run.0).as_bytes());
     if !scope.is_empty() {
-        write_field(&mut body, br#","scope":"#, scope)?;
+        write_field(body, br#","scope":"#, scope)?;
     }
     body.extend_from_slice(br#","fact":"#);
     match fact {
         Fact::Stepped { routes, .. } => {
             body.extend_from_slice(br#"{"stepped":"#);
-            write_outcome(&mut body, fact, names)?;
-            write_routes(&mut body, routes, names)?;
+            write_outcome(body, fact, updates, names)?;
+            write_routes(body, routes, names)?;
             body.extend_from_slice(b"}}");
         }
         Fact::Finished { .. } => {
             body.extend_from_slice(br#"{"finished":"#);
-            write_outcome(&mut body, fact, names)?;
+            write_outcome(body, fact, updates, names)?;
             body.extend_from_slice(b"}}");
         }
         _ => {
             let text = &mut |path| Ok::<_, serde_json::Error>(PathText(path, names));
             let fact = fact.clone().map(text)?;
-            serde_json::to_writer(&mut body, &fact)?;
+            serde_json::to_writer(&mut *body, &fact)?;
         }
     }
     body.push(b'}');
-    Ok(Record(body))
+    Ok(())
 }
 
 /// Writes what a task that is done left, without the end of the object.
 fn write_outcome(
     body: &mut Vec<u8>,
     fact: &Fact<TaskPath>,
+    updates: Option<&[u8]>,
     names: &Names,
 ) -> serde_json::Result<()> {
     let (Fact::Stepped {
         task,
         attempt,
-        updates,
         notes,
         ..
     }
     | Fact::Finished {
         task,
         attempt,
-        updates,
         notes,
+        ..
     }) = fact
     else {
         return Ok(());
@@ -122,7 +124,7 @@ fn write_outcome(
     }
     if let Some(updates) = updates {
         body.extend_from_slice(br#","updates":"#);
-        body.extend_from_slice(updates.get().as_bytes());
+        body.extend_from_slice(updates);
     }
     if !notes.is_empty() {
         write_field(body, br#","notes":"#, notes)?;
@@ -295,13 +297,21 @@ mod tests {
         ];
         let mut compared = 0;
         let mut same = |fact: &Fact<TaskPath>, scope| {
-            let record = encode(fact, 17, RunId(2), scope, &names).unwrap();
-            let (version, json) = record.0.split_first().unwrap();
-            assert_eq!(*version, VERSION);
-            assert_eq!(
-                String::from_utf8_lossy(json),
-                serialised(fact.clone(), scope, &names)
-            );
+            let wanted = serialised(fact.clone(), scope, &names);
+            let mut bare = fact.clone();
+            let (Fact::Stepped { updates, .. } | Fact::Finished { updates, .. }) = &mut bare else {
+                unreachable!("a task is done");
+            };
+            // The updates are in the fact or beside it.
+            let beside = updates.take();
+            let beside = beside.as_ref().map(|updates| updates.get().as_bytes());
+            for written in [(fact, None), (&bare, beside)] {
+                let mut record = Record(b"an old record".to_vec());
+                encode(&mut record, written, (17, RunId(2)), scope, &names).unwrap();
+                let (version, json) = record.0.split_first().unwrap();
+                assert_eq!(*version, VERSION);
+                assert_eq!(String::from_utf8_lossy(json), wanted);
+            }
             compared += 1;
         };
         for (bits, next) in (0..32).flat_map(|bits| next.iter().map(move |next| (bits, next))) {

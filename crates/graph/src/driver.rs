@@ -155,12 +155,15 @@ impl<S: State> Driver<S> {
     /// Stores the pending facts, with the current status of the thread.
     pub(crate) async fn flush(&mut self, status: Status) -> Result<(), RunError> {
         let Engine {
-            journal, shared, ..
+            journal,
+            shared,
+            room,
+            ..
         } = &mut self.engine;
         let Some(journal) = journal else {
             return Ok(());
         };
-        journal.flush(status, shared).await?;
+        journal.flush(status, shared, room).await?;
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.consider(journal, &self.root)?;
         }

@@ -9,7 +9,7 @@ use crate::{
     Durability, RunError, RunErrorKind, RunnerOptions, Schedule,
     context::RunInner,
     effect::{BeginCall, NamedEffect, StartDecision},
-    journal::Journal,
+    journal::{Journal, PendingFact},
     machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, NextTask, TaskPath},
     projector,
     scope::{AttemptEnd, ScopeAddress},
@@ -28,8 +28,7 @@ pub(crate) struct Engine {
     pub(crate) options: Arc<RunnerOptions>,
     /// Tasks that can start.
     pub(crate) ready: Vec<(ScopeAddress, usize)>,
-    /// Room for the routes of the next step: those of the last one, of which nobody keeps a record.
-    pub(crate) room: Vec<NextTask<TaskPath>>,
+    pub(crate) room: Room,
     pub(crate) tasks: Tasks,
     /// Once-only actions that are under way in this process.
     pub(crate) acting: Vec<ActiveEffect>,
@@ -53,6 +52,30 @@ pub(crate) struct Engine {
     /// The time up to which the wall time of the run is counted, in milliseconds of the store's
     /// clock; 0 if it has no budget of time.
     counted: Millis,
+}
+
+/// Room for what the next step leaves: what the last one left, of which nobody keeps the fact.
+#[derive(Default)]
+pub(crate) struct Room {
+    pub(crate) routes: Vec<NextTask<TaskPath>>,
+    pub(crate) updates: Vec<u8>,
+}
+
+impl Room {
+    /// The most bytes for which room is kept, because a run may wait for long, and with many others.
+    pub(crate) const MOST: usize = 4096;
+
+    /// Takes back what a fact took, and the updates beside it.
+    pub(crate) fn take_back(&mut self, fact: Fact<TaskPath>, updates: Option<Vec<u8>>) {
+        if let Fact::Stepped { routes, .. } = fact {
+            self.routes = routes.next;
+            self.routes.clear();
+        }
+        if let Some(updates) = updates.filter(|updates| updates.capacity() <= Self::MOST) {
+            self.updates = updates;
+            self.updates.clear();
+        }
+    }
 }
 
 /// The open approvals that are checked again before a run comes to rest.
@@ -106,7 +129,7 @@ impl Engine {
             journal,
             options,
             ready: vec![],
-            room: vec![],
+            room: Room::default(),
             tasks: Tasks::default(),
             acting: vec![],
             begun: vec![],
@@ -125,25 +148,27 @@ impl Engine {
         self.options.schedule == Schedule::Eager
     }
 
-    /// Adds a fact to the journal, or sends its events at once if there is no log.
-    pub(crate) fn note(&mut self, at: &ScopeAddress, fact: Fact<TaskPath>) {
+    /// Adds a fact to the journal, with the updates beside it, or sends its events at once if there is
+    /// no log.
+    pub(crate) fn note(
+        &mut self,
+        at: &ScopeAddress,
+        fact: Fact<TaskPath>,
+        updates: Option<Vec<u8>>,
+    ) {
         match &mut self.journal {
             Some(journal) => {
                 if journal.is_beginning(&fact) {
                     journal.began = Some(self.shared.now());
                 }
-                journal.push(at.clone(), fact);
+                let at = at.clone();
+                journal.push(PendingFact { at, fact, updates });
             }
             None if self.shared.hub.has_subscribers() => {
                 let events = projector::events(&fact, at, &self.shared, None);
                 self.shared.hub.send_all(events);
             }
-            None => {
-                if let Fact::Stepped { routes, .. } = fact {
-                    self.room = routes.next;
-                    self.room.clear();
-                }
-            }
+            None => self.room.take_back(fact, updates),
         }
     }
 

@@ -177,6 +177,23 @@ pub(crate) fn write_updates<U: Serialize>(updates: &[U]) -> Result<Option<Json>,
     Ok(Some(serde_json::value::to_raw_value(updates)?))
 }
 
+/// The room of updates that are not large, in bytes.
+const FEW: usize = 128;
+
+/// Writes updates in their stored form into a room; none if there are none.
+pub(crate) fn write_into<U: Serialize>(
+    room: &mut Vec<u8>,
+    updates: &[U],
+) -> Result<Option<Vec<u8>>, RunError> {
+    if updates.is_empty() {
+        return Ok(None);
+    }
+    let mut written = std::mem::take(room);
+    written.reserve(FEW);
+    serde_json::to_writer(&mut written, updates)?;
+    Ok(Some(written))
+}
+
 /// Reads a state that version `from` wrote. A state of this version is not migrated.
 fn read_state<S: State>(state: &Json, from: u32) -> Result<S, RunError> {
     if from == S::VERSION {

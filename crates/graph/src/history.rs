@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use fugato_state::{Interrupt, Millis, RunId, Seq, State, ThreadId, say};
-use fugato_store::{Commit, Expect, Head, Snapshot, StoreError, StoreErrorKind};
+use fugato_store::{Commit, Expect, Head, Record, Snapshot, StoreError, StoreErrorKind};
 use futures::{
     StreamExt as _, TryStreamExt as _,
     stream::{self, BoxStream},
@@ -216,7 +216,14 @@ impl<S: State> Runner<S> {
             seq,
             incarnation: crate::journal::incarnation(),
         };
-        let record = codec::encode(&fact, head, run, "", &opened.scope.names)?;
+        let mut record = Record(vec![]);
+        codec::encode(
+            &mut record,
+            (&fact, None),
+            (head, run),
+            "",
+            &opened.scope.names,
+        )?;
         let commit = Commit {
             expect: Expect {
                 head: seq,

@@ -20,6 +20,7 @@ use crate::{
     context::RunInner,
     control::Control,
     driver::explain,
+    engine::Room,
     machine::{Fact, TaskPath},
     projector,
     scope::ScopeAddress,
@@ -31,7 +32,9 @@ pub(crate) struct Journal {
     thread: ThreadId,
     pub(crate) head: Seq,
     fence: Fence,
-    facts: Vec<(ScopeAddress, Fact<TaskPath>)>,
+    facts: Vec<PendingFact>,
+    /// Old records, in whose place the next ones are written.
+    records: Vec<Record>,
     /// The time at which the oldest of them was recorded, if that is measured.
     oldest: Option<Instant>,
     /// The time at which the run began. Its first facts wait for its first step, and are stored
@@ -50,7 +53,18 @@ pub(crate) struct Journal {
     pub(crate) timed: bool,
 }
 
+/// A fact that is not stored yet.
+pub(crate) struct PendingFact {
+    pub(crate) at: ScopeAddress,
+    pub(crate) fact: Fact<TaskPath>,
+    /// The updates of a done task, in their stored form.
+    pub(crate) updates: Option<Vec<u8>>,
+}
+
 impl Journal {
+    /// The most old records that are kept.
+    const KEPT: usize = 2;
+
     pub(crate) fn new(log: Arc<dyn ThreadLog>, thread: ThreadId, head: Seq, fence: Fence) -> Self {
         Self {
             log,
@@ -58,6 +72,7 @@ impl Journal {
             head,
             fence,
             facts: vec![],
+            records: vec![],
             oldest: None,
             began: None,
             base: None,
@@ -68,9 +83,9 @@ impl Journal {
         }
     }
 
-    pub(crate) fn push(&mut self, at: ScopeAddress, fact: Fact<TaskPath>) {
-        self.urgent |= matches!(&fact, Fact::Resumed { tasks, .. } if !tasks.is_empty());
-        self.facts.push((at, fact));
+    pub(crate) fn push(&mut self, pending: PendingFact) {
+        self.urgent |= matches!(&pending.fact, Fact::Resumed { tasks, .. } if !tasks.is_empty());
+        self.facts.push(pending);
         if self.timed {
             self.oldest.get_or_insert_with(Instant::now);
         }
@@ -116,14 +131,17 @@ impl Journal {
     pub(crate) fn can_wait(&self) -> bool {
         let mut facts = self.facts.iter();
         let waits = !self.stores_start;
-        facts.all(|(_, fact)| waits && matches!(fact, Fact::Created { .. } | Fact::Started { .. }))
+        facts.all(|PendingFact { fact, .. }| {
+            waits && matches!(fact, Fact::Created { .. } | Fact::Started { .. })
+        })
     }
 
-    /// Stores the pending facts in one append, and then sends their events.
+    /// Stores the pending facts in one append, sends their events, and gives their room back.
     pub(crate) async fn flush(
         &mut self,
         status: Status,
         shared: &RunInner,
+        room: &mut Room,
     ) -> Result<(), RunError> {
         if self.facts.is_empty() {
             return Ok(());
@@ -132,7 +150,7 @@ impl Journal {
         self.oldest = None;
         self.urgent = false;
         let mut facts = std::mem::take(&mut self.facts);
-        let records = Self::encode(&facts, self.began, shared)?;
+        let records = self.encode(&facts, shared)?;
         let too_large = |record: &Record| record.0.len() > Commit::MAX_RECORD;
         if let Some(at) = records.iter().position(too_large) {
             return self.break_off(records, at, shared).await;
@@ -140,7 +158,7 @@ impl Journal {
         let first = self.head + 1;
         self.store(records, status, shared).await?;
         let shown = facts.iter().zip(first..).filter(|_| heard);
-        for ((at, fact), seq) in shown {
+        for (PendingFact { at, fact, .. }, seq) in shown {
             if shared.withholds_failure && at.is_none() && matches!(fact, Fact::RunFailed { .. }) {
                 continue;
             }
@@ -152,26 +170,30 @@ impl Journal {
         if !heard && shared.hub.has_subscribers() {
             shared.hub.skip(first);
         }
-        facts.clear();
+        for PendingFact { fact, updates, .. } in facts.drain(..) {
+            room.take_back(fact, updates);
+        }
         self.facts = facts;
         Ok(())
     }
 
     fn encode(
-        facts: &[(ScopeAddress, Fact<TaskPath>)],
-        began: Option<Millis>,
+        &mut self,
+        facts: &[PendingFact],
         shared: &RunInner,
     ) -> Result<Vec<Record>, RunError> {
         let now = shared.now();
-        let mut records = Vec::with_capacity(facts.len());
-        for (at, fact) in facts {
+        let mut records = std::mem::take(&mut self.records);
+        records.resize_with(facts.len(), || Record(vec![]));
+        for (record, PendingFact { at, fact, updates }) in records.iter_mut().zip(facts) {
             let scope = at.as_ref().map_or("", |place| &place.text);
             let time = match fact {
-                Fact::Created { .. } | Fact::Started { .. } => began.unwrap_or(now),
+                Fact::Created { .. } | Fact::Started { .. } => self.began.unwrap_or(now),
                 _ => now,
             };
             let names = shared.names_of(at);
-            records.push(codec::encode(fact, time, shared.run, scope, names)?);
+            let fact = (fact, updates.as_deref());
+            codec::encode(record, fact, (time, shared.run), scope, names)?;
         }
         Ok(records)
     }
@@ -202,10 +224,14 @@ impl Journal {
             return Err(error);
         }
         records.truncate(at);
-        let failed = Fact::RunFailed {
-            error: explain(&error),
+        let failed = PendingFact {
+            at: None,
+            fact: Fact::RunFailed {
+                error: explain(&error),
+            },
+            updates: None,
         };
-        records.extend(Self::encode(&[(None, failed)], None, shared)?);
+        records.extend(self.encode(&[failed], shared)?);
         self.store(records, Status::Idle, shared).await?;
         Err(error)
     }
@@ -236,9 +262,18 @@ impl Journal {
             };
             self.head = self.append(&commit, shared).await?;
             if rest.is_empty() {
+                self.keep(commit.records);
                 return Ok(());
             }
             records = rest;
+        }
+    }
+
+    /// Keeps stored records for what is written in their place, unless they are many or large.
+    fn keep(&mut self, records: Vec<Record>) {
+        let is_small = |record: &Record| record.0.capacity() <= Room::MOST;
+        if records.len() <= Self::KEPT && records.iter().all(is_small) {
+            self.records = records;
         }
     }
 

@@ -22,8 +22,11 @@ use crate::{
     Graph, RunError, RunErrorKind,
     engine::Engine,
     fold::StateFold,
-    machine::{Directive, Fact, Json, Machine, Names, TaskPath, TaskStatus},
+    machine::{Directive, Fact, Machine, Names, TaskPath, TaskStatus},
 };
+
+/// The updates of a task in their stored form, and its notes.
+type TaskOutput = (Option<Vec<u8>>, Vec<EventKind>);
 
 /// A graph at work: its machine, and its state.
 pub(crate) struct Scope<S: State> {
@@ -41,7 +44,7 @@ pub(crate) struct Scope<S: State> {
     /// Tasks whose subgraph this graph no longer has.
     lost: BTreeSet<TaskPath>,
     /// The outcome of a step's only task, which becomes one record with its routes.
-    solo: Option<(Option<Json>, Vec<EventKind>)>,
+    solo: Option<TaskOutput>,
 }
 
 impl<S: State> Scope<S> {
@@ -189,8 +192,14 @@ impl<S: State> Scope<S> {
 
     /// Applies a fact to the machine, and adds it to the journal.
     pub(crate) fn record(&mut self, fact: Fact<TaskPath>, engine: &mut Engine) {
+        self.record_done(fact, None, engine);
+    }
+
+    /// Does so with a fact of a done task. Its updates, in their stored form, are beside it: only its
+    /// record has them.
+    fn record_done(&mut self, fact: Fact<TaskPath>, updates: Option<Vec<u8>>, engine: &mut Engine) {
         self.machine.evolve(&fact);
-        engine.note(&self.at, fact);
+        engine.note(&self.at, fact, updates);
     }
 
     fn attempt(&self, position: usize) -> Option<(TaskPath, u32)> {

@@ -4,20 +4,17 @@ use std::sync::{Arc, OnceLock};
 use fugato_state::{State, say};
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{AttemptEnd, Scope, place};
+use super::{AttemptEnd, Scope, TaskOutput, place};
 use crate::{
     BoxError, Context, Graph, Note, Outcome, RunError, RunErrorKind, SubgraphInput,
     context::Heartbeat,
     engine::Engine,
-    fold::write_updates,
+    fold::write_into,
     graph::{NodeEntry, NodeWork},
     machine::{Fact, TaskPath, TaskStatus},
     route::{calm, route, route_from},
     tasks::{Attempt, run_one},
 };
-
-/// The updates of a task in their stored form, and its notes.
-type TaskOutput = (Option<crate::machine::Json>, Vec<fugato_stream::EventKind>);
 
 impl<S: State> Scope<S> {
     /// Begins the ready tasks: pauses ask, subgraphs are entered, nodes are left with the engine.
@@ -223,10 +220,15 @@ impl<S: State> Scope<S> {
             return Ok(());
         };
         let stored = match engine.journal {
-            Some(_) => write_updates(&updates)?,
+            Some(_) => write_into(&mut engine.room.updates, &updates)?,
             None => None,
         };
-        let notes = notes.into_iter().map(|note| note.0).collect();
+        // Hardly any task has one.
+        let notes = if notes.is_empty() {
+            vec![]
+        } else {
+            notes.into_iter().map(|note| note.0).collect()
+        };
         if engine.is_eager() {
             self.machine.settle(position);
             self.fold.apply(updates);
@@ -241,15 +243,13 @@ impl<S: State> Scope<S> {
             return Ok(());
         }
         self.fold.stage(position, updates);
-        self.record(
-            Fact::Finished {
-                task,
-                attempt,
-                updates: stored,
-                notes,
-            },
-            engine,
-        );
+        let finished = Fact::Finished {
+            task,
+            attempt,
+            updates: None,
+            notes,
+        };
+        self.record_done(finished, stored, engine);
         Ok(())
     }
 
@@ -291,22 +291,24 @@ impl<S: State> Scope<S> {
     pub(super) fn close_step(&mut self, engine: &mut Engine) {
         self.fold.close();
         let solo = self.solo.take();
-        let room = std::mem::take(&mut engine.room);
+        let room = std::mem::take(&mut engine.room.routes);
         let routes = match route(&self.graph, &self.machine, &self.fold.state, room) {
             Ok(routes) => routes,
             Err(error) => return self.unrouted(error, solo.zip(self.attempt(0)), engine),
         };
-        let closed = match (solo, self.attempt(0)) {
-            (Some((updates, notes)), Some((task, attempt))) => Fact::Stepped {
-                task,
-                attempt,
-                updates,
-                notes,
-                routes,
-            },
-            _ => Fact::Closed { routes },
-        };
-        self.record(closed, engine);
+        match (solo, self.attempt(0)) {
+            (Some((updates, notes)), Some((task, attempt))) => {
+                let stepped = Fact::Stepped {
+                    task,
+                    attempt,
+                    updates: None,
+                    notes,
+                    routes,
+                };
+                self.record_done(stepped, updates, engine);
+            }
+            _ => self.record(Fact::Closed { routes }, engine),
+        }
     }
 
     /// Closes and routes one task alone, while others go on.
@@ -328,11 +330,11 @@ impl<S: State> Scope<S> {
                 let stepped = Fact::Stepped {
                     task,
                     attempt,
-                    updates,
+                    updates: None,
                     notes,
                     routes,
                 };
-                self.record(stepped, engine);
+                self.record_done(stepped, updates, engine);
             }
             Err(error) => self.unrouted(error, solo.zip(Some((task, attempt))), engine),
         }
@@ -355,15 +357,13 @@ impl<S: State> Scope<S> {
         engine: &mut Engine,
     ) {
         if let Some(((updates, notes), (task, attempt))) = solo {
-            self.record(
-                Fact::Finished {
-                    task,
-                    attempt,
-                    updates,
-                    notes,
-                },
-                engine,
-            );
+            let finished = Fact::Finished {
+                task,
+                attempt,
+                updates: None,
+                notes,
+            };
+            self.record_done(finished, updates, engine);
         }
         engine.give_up = Some(error);
     }
