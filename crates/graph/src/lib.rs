@@ -21,6 +21,7 @@ mod history;
 mod in_place;
 mod initial;
 mod journal;
+mod json;
 mod machine;
 mod node;
 mod open;
