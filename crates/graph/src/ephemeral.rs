@@ -91,16 +91,12 @@ impl<S: State> Ephemeral<S> {
         input: impl IntoUpdates<S::Update, M>,
     ) -> Result<RunResult<S>, RunError> {
         let scope = Scope::woken(&self.graph, Machine::default(), StateFold::new(state));
-        let updates = input.into_updates();
-        self.drive(
-            scope,
-            Request::Start {
-                updates,
-                key: None,
-                way: StartMode::WithStep,
-            },
-        )
-        .await
+        let request = Request::Start {
+            updates: input.into_updates(),
+            key: None,
+            way: StartMode::WithStep,
+        };
+        self.drive(self.admit(scope, request)?).await
     }
 
     /// Answers the questions of a parked run, and goes on, possibly in another process.
@@ -110,14 +106,16 @@ impl<S: State> Ephemeral<S> {
         answers: Answers,
     ) -> Result<RunResult<S>, RunError> {
         let scope = snapshot::load(&saved.0, &self.graph)?;
-        self.drive(scope, Request::Resume(answers)).await
+        self.drive(self.admit(scope, Request::Resume(answers))?)
+            .await
     }
 
-    async fn drive(
+    /// Makes the driver of a run. No future has its parts, which are large, and would be moved with it.
+    fn admit(
         &self,
         scope: Scope<S>,
         request: Request<S::Update>,
-    ) -> Result<RunResult<S>, RunError> {
+    ) -> Result<Admission<S>, RunError> {
         let mut run = scope.machine.run();
         if matches!(request, Request::Start { .. }) {
             run = run.next();
@@ -139,7 +137,11 @@ impl<S: State> Ephemeral<S> {
         };
         let engine = Engine::new(shared, None, self.options.clone());
         let driver = Box::new(Driver::new(scope, engine));
-        let mut driver = match request::admit(driver, 0, request, &under, 0)? {
+        request::admit(driver, 0, request, &under, 0)
+    }
+
+    async fn drive(&self, admitted: Admission<S>) -> Result<RunResult<S>, RunError> {
+        let mut driver = match admitted {
             Admission::Run(driver) => driver,
             Admission::Already(ended) => return Ok(ended),
         };

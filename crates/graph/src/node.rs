@@ -1,4 +1,4 @@
-use std::{future::Future, marker::PhantomData};
+use std::{future::Future, marker::PhantomData, pin::Pin};
 
 use async_trait::async_trait;
 use fugato_state::State;
@@ -122,15 +122,23 @@ impl<S: State, N: Node<S> + 'static> IntoNode<S, IsNode> for N {
 #[debug("FnNode")]
 pub struct FnNode<F, Fut, Shape>(F, PhantomData<fn() -> (Fut, Shape)>);
 
-#[async_trait]
+// Written out, so that what is allocated is the future of the function, and not its context too.
 impl<S, F, Fut, Shape> Node<S> for FnNode<F, Fut, Shape>
 where
     S: State,
     F: Fn(Context<S>) -> Fut + Send + Sync,
     Fut: Future<Output: IntoOutcome<S::Update, Shape> + Send> + Send,
 {
-    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
-        (self.0)(cx).await.into_outcome()
+    fn run<'a, 'b>(
+        &'a self,
+        cx: Context<S>,
+    ) -> Pin<Box<dyn Future<Output = Result<Outcome<S::Update>, BoxError>> + Send + 'b>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        let running = (self.0)(cx);
+        Box::pin(async move { running.await.into_outcome() })
     }
 }
 

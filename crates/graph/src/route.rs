@@ -223,6 +223,9 @@ impl<'a, S: State> Routing<'a, S> {
     /// Routes past workers without items: the thread takes the way out of them, unless another
     /// scatter of the same step has items for them.
     fn pass(&mut self) -> Result<(), RunError> {
+        if self.passed.is_empty() {
+            return Ok(());
+        }
         let mut passed = std::mem::take(&mut self.passed);
         passed.dedup();
         passed.retain(|to| self.routes.next.iter().all(|next| next.task.node != *to));

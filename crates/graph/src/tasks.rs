@@ -42,7 +42,7 @@ pub(crate) fn run_one<S: State>(
         let poll = AssertUnwindSafe(|| {
             if let Some(cx) = begins.take() {
                 let lang = cx.state().lang();
-                running = Some((lang, node.run(cx)));
+                running = Some((lang, lang.scope(|| node.run(cx))));
             }
             let (lang, running) = running.as_mut()?;
             Some(lang.scope(|| running.as_mut().poll(task)))

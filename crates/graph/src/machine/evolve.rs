@@ -90,13 +90,18 @@ impl Machine {
         if let Some(key) = key {
             self.keep_key(key, run.0);
         }
-        self.spent.clear();
+        // Clearing an empty map costs more than looking.
+        if !self.spent.is_empty() {
+            self.spent.clear();
+        }
+        if !self.joins.is_empty() {
+            self.joins.clear();
+        }
         self.run = run.0;
         self.steps = 0;
         self.phase = ThreadPhase::Running;
         self.under = Some(under.clone());
         self.output = None;
-        self.joins.clear();
         self.open(next);
     }
 
