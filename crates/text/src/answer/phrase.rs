@@ -265,6 +265,11 @@ impl Phrases {
         if message.contains(['?', '？']) {
             return None;
         }
+        // 不是不行 denies a no, and agrees to nothing; 不是不是 is a no that is said twice.
+        let denied = message.split("不是不").nth(1);
+        if denied.is_some_and(|rest| !rest.starts_with('是')) {
+            return None;
+        }
         let key = key(message);
         let known = |key: &str| self.known.get(key).copied();
         // Nothing longer is known, so that a long text is not tried out.

@@ -53,6 +53,19 @@ fn pln_w7_punctuation_case_width_and_spaces_do_not_matter() {
 }
 
 #[test]
+fn a_no_that_is_denied_is_none() {
+    for (said, meaning) in [
+        ("不是不行", None),
+        ("不是不可以", None),
+        ("不是不是", Some(ShortAnswer::No)),
+        ("不是，不行", Some(ShortAnswer::No)),
+        ("不不", Some(ShortAnswer::No)),
+    ] {
+        assert_eq!(ShortAnswer::of(said), meaning, "{said}");
+    }
+}
+
+#[test]
 fn pln_w10_only_the_whole_utterance_counts() {
     for said in [
         "",
