@@ -215,6 +215,17 @@ fn refused_place(why: &WriteRefusal, schedule: &ScheduleState, times: Option<&Se
             name(*task_a),
             name(*task_b)
         ),
+        WriteRefusal::ItemDeadline { task, last } => say!(
+            "“{}” has to be done by {last}",
+            "“{}”须在 {last} 前完成",
+            name(*task)
+        ),
+        WriteRefusal::Done(id) => say!(
+            "“{}” is marked as done and stays where it is; take the mark away first",
+            "“{}”已标记为完成，留在原位；请先取消标记",
+            name(*id)
+        ),
+        WriteRefusal::Repeated(id) => say!("“{}” is named twice", "“{}”出现了两次", name(*id)),
         other => other.to_string(),
     }
 }

@@ -1,12 +1,12 @@
 //! Facts as text, for cards and for the end of a run.
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use fugato::state::say;
 
 use crate::{
     agent::{AgentState, TerminalStatus},
     draft,
-    schedule::{PlaceChange, ScheduleTask},
+    schedule::{EventType, PlaceChange, ScheduleState, ScheduleTask},
 };
 
 /// Returns the steps of the plan, each with the condition under which it is done.
@@ -33,6 +33,10 @@ pub struct Receipts {
     pub removed: usize,
     /// The number of tasks that were marked as done or not done, or got another deadline.
     pub marked: usize,
+    /// The number of items that a class got.
+    pub added: usize,
+    /// The number of items that a class lost.
+    pub dropped: usize,
     /// The number of stored changes.
     pub stored: u64,
     /// True if the run stored a class.
@@ -52,6 +56,13 @@ impl Receipts {
         for (before, task) in touched.filter_map(|(id, before)| Some((before, now(*id)?))) {
             receipts.count(!before.is_empty(), task.is_placed(), *before != task.slots);
             receipts.marked += usize::from(is_marked_anew(agent, task));
+        }
+        // The state before the first class that the request stored.
+        let before = agent.previous.as_ref().filter(|_| receipts.classes);
+        if let Some((before, now)) = before.zip(agent.schedule.as_ref()) {
+            let (before, now) = (items(before), items(now));
+            receipts.added = now.difference(&before).count();
+            receipts.dropped = before.difference(&now).count();
         }
         receipts
     }
@@ -86,6 +97,12 @@ impl Receipts {
     pub const fn is_any(&self) -> bool {
         self.placed + self.moved + self.removed + self.marked > 0 || self.stored > 0 || self.classes
     }
+}
+
+fn items(schedule: &ScheduleState) -> BTreeSet<u32> {
+    let tasks = schedule.tasks.iter();
+    let items = tasks.filter(|task| task.event_type == EventType::Task);
+    items.map(|task| task.state_id).collect()
 }
 
 /// Returns true if a task has other marks than when the calendar was loaded.
@@ -135,15 +152,25 @@ fn counted(agent: &AgentState, receipts: &Receipts) -> String {
         moved,
         removed,
         marked,
+        added,
+        dropped,
         ..
     } = receipts;
     let marked = match marked {
         0 => String::new(),
         marked => say!("{marked} marked, ", "标记 {marked} 项，"),
     };
+    let added = match added {
+        0 => String::new(),
+        added => say!("{added} added, ", "添加 {added} 项，"),
+    };
+    let dropped = match dropped {
+        0 => String::new(),
+        dropped => say!("{dropped} removed, ", "删除 {dropped} 项，"),
+    };
     say!(
-        "{marked}{placed} placed, {moved} moved, {removed} taken out, {pending} still pending",
-        "{marked}新安排 {placed} 项，移动 {moved} 项，取消 {removed} 项，仍待办 {pending} 项"
+        "{added}{dropped}{marked}{placed} placed, {moved} moved, {removed} taken out, {pending} still pending",
+        "{added}{dropped}{marked}新安排 {placed} 项，移动 {moved} 项，取消 {removed} 项，仍待办 {pending} 项"
     )
 }
 

@@ -271,11 +271,17 @@ fn follows(state: &ScheduleState, id: u32, before: u32) -> Result<(), String> {
             open.extend(state.task(next).iter().flat_map(|task| &task.terms.after));
         }
     }
-    if in_class || seen.contains(&id) {
-        let (task, first) = (&task.name, &first.name);
+    let (name, before) = (&task.name, &first.name);
+    if in_class {
         return Err(say!(
-            "\"{task}\" comes before \"{first}\" already",
-            "「{task}」本来就在「{first}」之前"
+            "\"{name}\" comes before \"{before}\" in the order of its class, so it cannot come after it",
+            "按本类的顺序，「{name}」在「{before}」之前，不能排到它之后"
+        ));
+    }
+    if seen.contains(&id) {
+        return Err(say!(
+            "\"{before}\" has to come after \"{name}\", so \"{name}\" cannot come after it",
+            "「{before}」必须在「{name}」之后，所以「{name}」不能排到它之后"
         ));
     }
     Ok(())
