@@ -1,5 +1,6 @@
 //! A draft in words: what changes, when and why, before anybody agrees to it.
-use fugato::state::say;
+use fugato::state::{ToolCall, say};
+use serde_json::Value;
 
 use crate::{
     agent::AgentState,
@@ -7,7 +8,8 @@ use crate::{
     schedule::{
         Difference, Location, Marks, PlaceChange, ScheduleState, Strategy, TaskClass, differences,
     },
-    understand::{Facts, Understanding, understand},
+    tools::{ToolView, after_call},
+    understand::{Facts, Understanding, amends, understand},
 };
 
 /// The columns of a week in a terminal.
@@ -61,34 +63,95 @@ pub fn answer_about(draft: &Draft<'_>, text: &str) -> String {
     agent.lang = lang;
     lang.scope(|| {
         let agent = &agent;
-        answered(&Draft { agent, ..*draft }, text)
+        Draft { agent, ..*draft }.answered(text)
     })
 }
 
-fn answered(draft: &Draft<'_>, text: &str) -> String {
-    let how = say!(
-        "The card stays open. Answer yes to keep it, or no, with a reason if you like: no, not on Friday.",
-        "卡片仍在等待。同意请回答“是”，不同意请回答“不”，也可以说明原因：不，周五没空。"
-    );
-    let asked = draft
-        .agent
-        .schedule
-        .as_deref()
-        .map(|schedule| understand(text, &Facts::about(draft.agent, schedule, draft.sections)));
-    match asked {
-        Some(Understanding::Answer(answer)) => format!("{answer}\n{how}"),
-        Some(Understanding::Refusal(refusal)) => {
-            let schedule = draft.agent.schedule.as_deref();
-            let list = schedule.map(|schedule| listed(schedule, &draft.changes()));
-            format!("{refusal}\n{}\n{how}", list.unwrap_or_default())
+impl Draft<'_> {
+    fn answered(&self, text: &str) -> String {
+        let how = say!(
+            "The card stays open. Answer yes to keep it, or no, with a reason if you like: no, not on Friday.",
+            "卡片仍在等待。同意请回答“是”，不同意请回答“不”，也可以说明原因：不，周五没空。"
+        );
+        let items = self.items();
+        let read = |schedule: &ScheduleState| {
+            let facts = Facts {
+                on_card: &items,
+                ..self.facts(schedule)
+            };
+            understand(text, &facts)
+        };
+        let now = self.agent.schedule.as_deref().map(read);
+        let then = self.proposed().map(|schedule| read(&schedule));
+        match (now, then) {
+            (Some(Understanding::Answer(now)), Some(Understanding::Answer(then)))
+                if now != then =>
+            {
+                say!(
+                    "Now: {now}\nIf you agree: {then}\n{how}",
+                    "现在：{now}\n如果你同意：{then}\n{how}"
+                )
+            }
+            (Some(Understanding::Refusal(_)), Some(Understanding::Answer(then))) => {
+                say!("If you agree: {then}\n{how}", "如果你同意：{then}\n{how}")
+            }
+            (Some(Understanding::Answer(answer)), _) => format!("{answer}\n{how}"),
+            (Some(Understanding::Refusal(refusal)), _) => {
+                let schedule = self.agent.schedule.as_deref();
+                let list = schedule.map(|schedule| listed(schedule, &self.changes()));
+                format!("{refusal}\n{}\n{how}", list.unwrap_or_default())
+            }
+            _ => {
+                let first = say!(
+                    "Nothing was changed: first answer the card, then ask for it.",
+                    "没有改动任何内容：请先回答卡片，再提出这个要求。"
+                );
+                format!("{first} {how}")
+            }
         }
-        _ => {
-            let first = say!(
-                "Nothing was changed: first answer the card, then ask for it.",
-                "没有改动任何内容：请先回答卡片，再提出这个要求。"
-            );
-            format!("{first} {how}")
+    }
+
+    /// Returns the facts about a schedule. What is asked for in place of an answer is for another card,
+    /// which may move what was agreed to.
+    fn facts<'a>(&'a self, schedule: &'a ScheduleState) -> Facts<'a> {
+        Facts {
+            existing_may_move: true,
+            ..Facts::about(self.agent, schedule, self.sections)
         }
+    }
+
+    /// Returns the schedule as agreeing to the open card, and to those that follow it, would leave it;
+    /// none if no write is asked about.
+    fn proposed(&self) -> Option<ScheduleState> {
+        let wanted = self.agent.wanted.as_ref();
+        let wanted = wanted.filter(|wanted| !wanted.accepted)?;
+        let mut view = ToolView::of(self.agent, true, self.sections)?;
+        let planned = self.agent.run.planned.iter().flatten();
+        let planned = planned.map(|call| {
+            let arguments = Value::Object(call.arguments.clone());
+            ToolCall::new("", call.name.clone(), arguments)
+        });
+        for call in std::iter::once(wanted.call.clone()).chain(planned) {
+            view.schedule = after_call(&call, &view)?.into();
+        }
+        Some((*view.schedule).clone())
+    }
+
+    /// Returns the items that the open card is about.
+    fn items(&self) -> Vec<u32> {
+        let changes = match (self.agent.schedule.as_deref(), self.proposed()) {
+            (Some(before), Some(after)) => differences(before, &after),
+            _ => self.changes(),
+        };
+        changes.iter().map(|change| change.task).collect()
+    }
+
+    /// Returns true if words change what the open card asks about, and agree to nothing: "yes, but on
+    /// Sunday".
+    pub(crate) fn is_amended(&self, text: &str) -> bool {
+        let by_rules = self.agent.wanted.is_some() && self.agent.run.planned.is_some();
+        let schedule = self.agent.schedule.as_deref().filter(|_| by_rules);
+        schedule.is_some_and(|schedule| amends(text, &self.facts(schedule)))
     }
 }
 

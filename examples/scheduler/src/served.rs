@@ -265,8 +265,14 @@ impl fugato::axum::ServedAgent for ServedScheduler {
         let by_hand = said.extra.contains_key("change");
         Ok(match (&state, asks) {
             (Some(agent), Some(asks)) if asks.topic != QuestionTopic::AskUser && !by_hand => {
-                let sections = &self.sections;
-                MessageIntent::Told(answer_about(&Draft { agent, sections }, &said.text))
+                let draft = Draft {
+                    agent,
+                    sections: &self.sections,
+                };
+                if asks.topic == QuestionTopic::Tool && draft.is_amended(&said.text) {
+                    return Ok(MessageIntent::Instead);
+                }
+                MessageIntent::Told(answer_about(&draft, &said.text))
             }
             _ => MessageIntent::Request,
         })

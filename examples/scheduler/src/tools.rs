@@ -272,6 +272,44 @@ pub(crate) fn by_hand(call: &ToolCall, view: &ToolView) -> Option<Vec<Change>> {
     Some(preview.ok()?.changes)
 }
 
+/// Returns the schedule after a call that a card asks about; none if it is not possible, or if it
+/// changes something else.
+pub(crate) fn after_call(call: &ToolCall, view: &ToolView) -> Option<ScheduleState> {
+    fn read<T: serde::de::DeserializeOwned>(call: &ToolCall) -> Option<T> {
+        serde_json::from_value(call.arguments.clone()).ok()
+    }
+    let mut after = (*view.schedule).clone();
+    let changes = match call.name.as_str() {
+        ARRANGE => {
+            let made = crate::schedule::tools::arrange(&after, &read(call)?, &view.options);
+            made.ok()?.changes
+        }
+        MARK_TASK => {
+            crate::schedule::tools::mark(&after, &read(call)?)
+                .ok()?
+                .changes
+        }
+        EDIT_TASK_CLASS => {
+            let written = class_edited(&after, &read(call)?)
+                .ok()?
+                .resolve(&after)
+                .ok()?;
+            after.put_class(&written);
+            vec![]
+        }
+        SET_PREFERENCES => {
+            let args: PreferenceArgs = read(call)?;
+            after.preferences = args.applied(&after).ok()?;
+            vec![]
+        }
+        _ => by_hand(call, view)?,
+    };
+    for change in &changes {
+        after.apply(change);
+    }
+    Some(after)
+}
+
 /// Returns the description of a tool of a pack that reads the schedule.
 fn read(pack: &str, name: &str, text: &str) -> ToolSpec {
     let spec = ToolSpec::read(name, text);

@@ -10,6 +10,7 @@
     reason = "slots are passed as iterators hand them out; words stand where they are read"
 )]
 mod answer;
+mod conditions;
 mod free_times;
 mod lex;
 mod names;
@@ -18,6 +19,7 @@ mod plan;
 mod preferred;
 mod reasons;
 mod terms;
+mod topic;
 mod trouble;
 mod when;
 mod wish;
@@ -26,7 +28,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use fugato::{
-    state::{Role, say},
+    state::{Message, Role, say},
     words::{Courtesy, ShortAnswer, corrected, courtesy},
 };
 use jiff::civil::DateTime;
@@ -75,6 +77,10 @@ pub struct Facts<'a> {
     pub existing_may_move: bool,
     /// The last words of the agent.
     pub said: Option<&'a str>,
+    /// The messages before the one that is read.
+    pub earlier: &'a [Message],
+    /// The items that the open card is about, if there is one.
+    pub on_card: &'a [u32],
 }
 
 /// The meaning of a request.
@@ -116,9 +122,12 @@ pub enum Understanding {
 impl<'a> Facts<'a> {
     /// Returns the facts of an agent, whose schedule is this one.
     pub(crate) fn of(agent: &'a AgentState, schedule: &'a ScheduleState, deps: &'a Deps) -> Self {
+        let history = &agent.conversation.history;
+        let last = history.iter().rposition(|said| said.role == Role::User);
         Self {
             existing_may_move: deps.existing_may_move,
             knows_notes: true,
+            earlier: history.get(..last.unwrap_or(0)).unwrap_or_default(),
             ..Self::about(agent, schedule, &deps.sections)
         }
     }
@@ -149,6 +158,8 @@ impl<'a> Facts<'a> {
                 .iter()
                 .rfind(|message| message.role == Role::Assistant)
                 .map(|message| message.content.as_str()),
+            earlier: &agent.conversation.history,
+            on_card: &[],
         }
     }
 }
@@ -172,8 +183,25 @@ pub(crate) fn is_for_code(text: &str) -> bool {
     Trouble::told(text).is_some() || lex::is_undo(text)
 }
 
+/// Returns true if words change the last wish, such as "yes, but on Sunday", into one that can be
+/// carried out.
+pub(crate) fn amends(text: &str, facts: &Facts<'_>) -> bool {
+    let wish = topic::amended(text, facts).map(|wish| understand(&wish, facts));
+    let wish = match wish {
+        Some(Understanding::KeepFree(_, then)) => Some(*then),
+        other => other,
+    };
+    matches!(wish, Some(Understanding::Calls { .. }))
+}
+
 /// Reads a request.
 pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
+    if let Some(wish) = topic::amended(text, facts) {
+        return understand(&wish, facts);
+    }
+    if let Some(read) = conditions::read(text, facts) {
+        return read;
+    }
     if let Some(trouble) = Trouble::told(text) {
         return plan::repaired(trouble, facts);
     }

@@ -41,6 +41,9 @@ pub(super) fn help(facts: &Facts<'_>) -> String {
     ).into()
 }
 
+/// The most items whose places are explained in one answer.
+const MOST_EXPLAINED: usize = 6;
+
 /// Answers a question.
 pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
     let mut clause = clause.clone();
@@ -82,6 +85,8 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
             .map(|(_, task)| task.state_id)
             .collect();
         desk.why(&there)
+    } else if has(Query::Busiest) || has(Query::Calmest) {
+        desk.fullest(within, has(Query::Busiest))
     } else if clause.verbs.iter().any(|(verb, _)| *verb == Verb::Deadline) {
         desk.deadlines(&named, within)
     } else if !named.is_empty() && has(Query::Length) {
@@ -570,6 +575,12 @@ impl AnswerContext<'_> {
 
     /// Explains why items lie where they do.
     fn why(&self, named: &BTreeSet<u32>) -> String {
+        if named.len() > MOST_EXPLAINED {
+            return self.pick(
+                "These are many items. Ask about one: “why is … there?”",
+                "这里有很多项，请问其中一项：“为什么……排在那天？”",
+            );
+        }
         let mut lines = vec![];
         for id in named {
             let Some(task) = self.facts.schedule.task(*id) else {

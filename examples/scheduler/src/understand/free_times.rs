@@ -42,9 +42,13 @@ pub(super) fn without(facts: &Facts<'_>, whens: &[When]) -> Option<Vec<FreeTime>
     for when in whens {
         let all = when.days.is_none() && when.starts.is_none();
         let dates = dates(facts, when);
+        let part = when.starts.as_ref().filter(|_| when.days.is_none());
         for time in &mut times {
+            let is_part =
+                !time.sections.is_empty() && part.is_some_and(|part| time.sections.is_subset(part));
             // A part of a day that is taken back ends what was said of the day.
-            time.dates.retain(|date| !all && !dates.contains(date));
+            time.dates
+                .retain(|date| !all && !is_part && !dates.contains(date));
         }
     }
     times.retain(|time| !time.dates.is_empty());

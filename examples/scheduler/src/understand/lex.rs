@@ -1,4 +1,6 @@
 //! From a text to tokens, by the lexicon, the names of the schedule, days and times.
+mod context;
+
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use fugato::words::{
@@ -10,7 +12,7 @@ use serde::Deserialize;
 use super::{
     Facts,
     names::{Ref, Thing, names},
-    terms::in_digits,
+    terms::{in_digits, lengths_in_digits},
 };
 
 /// An action that a person wants.
@@ -28,6 +30,8 @@ pub(super) enum Verb {
     Done,
     Undone,
     Undo,
+    /// To undo what took something from its place.
+    PutBack,
     Spread,
     Earlier,
     Later,
@@ -55,6 +59,8 @@ pub(super) enum Query {
     Free,
     Where,
     Who,
+    Busiest,
+    Calmest,
 }
 
 /// The relation of the words after it to those before.
@@ -205,6 +211,7 @@ struct Lists {
     nouns: BTreeMap<Noun, Vec<String>>,
     filler: BTreeMap<String, Vec<String>>,
     notes: NoteWords,
+    plans: PlanWords,
     terms: BTreeMap<TermWord, Vec<String>>,
 }
 
@@ -301,18 +308,32 @@ pub(super) struct NoteWords {
     pub(super) corrects: Vec<String>,
 }
 
+/// The words by which something is still to be done; the lexicon says what each is for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlanWords {
+    pub(super) plans: Vec<String>,
+    pub(super) signs: Vec<String>,
+    pub(super) says: Vec<String>,
+    pub(super) marks: Vec<String>,
+    pub(super) needs_not: Vec<String>,
+}
+
 fn lists() -> Lists {
     toml::from_str(include_str!("lexicon.toml")).expect("the lexicon is part of the program")
 }
 
 pub(super) static NOTES: LazyLock<NoteWords> = LazyLock::new(|| lists().notes);
 
+pub(super) static PLANS: LazyLock<PlanWords> = LazyLock::new(|| lists().plans);
+
 /// Returns the phrases for an action, in the form of `normalize`.
 fn phrases(verb: Verb) -> Vec<String> {
     lists().verbs.remove(&verb).unwrap_or_default()
 }
 
-static UNDO: LazyLock<Vec<String>> = LazyLock::new(|| phrases(Verb::Undo));
+static UNDO: LazyLock<Vec<String>> =
+    LazyLock::new(|| [phrases(Verb::Undo), phrases(Verb::PutBack)].concat());
 static FREE: LazyLock<Vec<String>> = LazyLock::new(|| phrases(Verb::Free));
 
 /// The words for what one does not mind.
@@ -326,6 +347,12 @@ pub(super) static OBLIGES: LazyLock<Vec<String>> =
 /// Returns true if a text denies that something is to be free: "I don't need Friday free".
 pub(super) fn denies_free(text: &str) -> bool {
     is_negated(text, &FREE)
+}
+
+/// Returns true if a text says that a time may be used again.
+pub(super) fn reopens(text: &str, facts: &Facts<'_>) -> bool {
+    let reopens = |token: Token| token.kind == Kind::Verb(Verb::Reopen);
+    tokens(text, facts).into_iter().any(reopens)
 }
 
 /// Returns true if a text is nothing but a word that undoes the last change, and manners.
@@ -501,7 +528,7 @@ pub(super) fn tokens_among(names: &NameIndex<Thing>, text: &str, facts: &Facts<'
             _ => {}
         }
     }
-    too(&mut tokens);
+    context::read(&mut tokens, facts);
     // 上周四 is over.
     for at in (1..tokens.len()).rev() {
         let days = tokens
@@ -548,54 +575,20 @@ pub(super) fn tokens_among(names: &NameIndex<Thing>, text: &str, facts: &Facts<'
     tokens
 }
 
-/// Takes "too early" for later and "too late" for earlier, unless another word says where to; "not too
-/// early" names a part of the day.
-fn too(tokens: &mut [Token]) {
-    const TOO: [(&[&str], Verb, Part); 2] = [
-        (
-            &["太早", "太早了", "too early", "too soon"],
-            Verb::Later,
-            Part::Morning,
-        ),
-        (
-            &["太晚", "太晚了", "too late"],
-            Verb::Earlier,
-            Part::Evening,
-        ),
-    ];
-    let of = |token: &Token| {
-        let mut too = TOO.iter();
-        too.find(|(words, ..)| words.contains(&token.text.as_str()))
-    };
-    let goes = |token: &Token| {
-        let moves = matches!(
-            token.kind,
-            Kind::Verb(Verb::Later | Verb::Earlier | Verb::Move | Verb::Swap)
-        );
-        of(token).is_none() && moves
-    };
-    let told = tokens.iter().any(goes);
-    let mut denied = false;
-    for token in tokens {
-        denied |= token.kind == Kind::Relation(Relation::Not);
-        if let Some((_, verb, part)) = of(token) {
-            token.kind = match (denied, told) {
-                (true, _) => Kind::Part(*part),
-                (false, true) => Kind::Filler,
-                (false, false) => Kind::Verb(*verb),
-            };
-        }
-    }
-}
-
-/// Returns the tokens of a wish, in which "three days" are a number of days. The text of a new item
-/// stays as it is.
+/// Returns the tokens of a wish, in which "three days" are a number of days. Of a new item only its
+/// length is one.
 pub(super) fn counted(text: &str, facts: &Facts<'_>) -> Vec<Token> {
     let said = tokens(text, facts);
     let adds = |token: &Token| token.kind == Kind::Verb(Verb::Add);
-    match in_digits(text) {
-        digits if digits != text && !said.iter().any(adds) => tokens(&digits, facts),
-        _ => said,
+    let digits = if said.iter().any(adds) {
+        lengths_in_digits(text)
+    } else {
+        in_digits(text)
+    };
+    if digits == text {
+        said
+    } else {
+        tokens(&digits, facts)
     }
 }
 

@@ -42,14 +42,14 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
             kind: NoteKind::Note,
             text: content,
         };
-        return Some(kept(Understanding::Note(note.clone()), &note.text));
+        return Some(kept(note, facts));
     }
     if let Some(content) = content(shown, &lower, &NOTES.task) {
         let note = MemoryNote {
             kind: NoteKind::Task,
             text: content,
         };
-        return Some(kept(Understanding::Note(note.clone()), &note.text));
+        return Some(kept(note, facts));
     }
     reminder(shown, &lower, facts)
 }
@@ -148,9 +148,20 @@ pub(crate) fn note(text: &str) -> MemoryNote {
     }
 }
 
-fn kept(understanding: Understanding, text: &str) -> Understanding {
-    if !text.is_empty() {
-        return understanding;
+/// Keeps a note, unless it is empty, or a wish follows it in a sentence of its own.
+fn kept(note: MemoryNote, facts: &Facts<'_>) -> Understanding {
+    use super::lex::Kind;
+    const ENDS: [char; 9] = ['.', '!', '?', ';', '。', '！', '？', '；', '\n'];
+    let wants = |sentence: &str| {
+        let tokens = super::lex::tokens(sentence, facts);
+        let has = |is: fn(&Kind) -> bool| tokens.iter().any(|token| is(&token.kind));
+        has(|kind| matches!(kind, Kind::Name(_))) && has(|kind| matches!(kind, Kind::Verb(_)))
+    };
+    if note.text.split(ENDS).skip(1).any(wants) {
+        return several();
+    }
+    if !note.text.is_empty() {
+        return Understanding::Note(note);
     }
     Understanding::Refusal(say!(
         "What shall I write down? Nothing was noted.",

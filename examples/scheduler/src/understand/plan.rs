@@ -298,6 +298,7 @@ impl<'a> Planner<'a> {
 
     /// Plans one wish.
     fn wish(&mut self, clause: &Clause) -> PlanResult<Step> {
+        let clause = &self.as_today(clause);
         let verb = main_verb(clause);
         self.check(clause, verb)?;
         let denies = || clause.denies(Verb::Keep) || denies_free(&clause.text);
@@ -318,12 +319,16 @@ impl<'a> Planner<'a> {
         self.take_limits(clause);
         match verb {
             // "Put it back on Thursday" is no "put it back".
-            Some((Verb::Undo, false))
+            Some((Verb::Undo | Verb::PutBack, false))
                 if clause.objects().next().is_some() || !clause.whens.is_empty() =>
             {
                 Err(not_understood(&clause.text, self.facts))
             }
-            Some((Verb::Undo, false)) => self.undo(),
+            Some((Verb::PutBack, false)) if self.gave_first_places() => Err(self.refuse(
+                "The last change gave items their first places, so there is no place to go back to, and nothing was changed. “Undo” takes these places away again.",
+                "上一次改动是第一次安排，没有可以恢复的位置，没有改动任何内容。要取消这些安排，请说“撤销”。",
+            )),
+            Some((Verb::Undo | Verb::PutBack, false)) => self.undo(),
             Some((Verb::Undone, _)) => self.mark(clause, false),
             Some((Verb::Done, not)) => self.done(clause, not),
             Some((Verb::Swap, false)) => self.swap(clause),
@@ -383,6 +388,42 @@ impl<'a> Planner<'a> {
             _ => Err(not_understood(&clause.text, self.facts)),
         }?;
         Ok(Step::Planned)
+    }
+
+    /// Takes the name of today for today where something that is named lies there, and not on the next
+    /// day of this name: on a Monday, "everything on Monday except the outline".
+    fn as_today(&self, clause: &Clause) -> Clause {
+        let mut clause = clause.clone();
+        let Ok(today) = u16::try_from(self.facts.today) else {
+            return clause;
+        };
+        let excepts = |(_, role): &(_, Role)| *role == Role::Except;
+        let leaves = !self.limits.kept.is_empty() || clause.names.iter().any(excepts);
+        let goes = leaves || clause.when(Role::To).is_some();
+        let named = clause.names.iter();
+        let mut named: BTreeSet<u32> = named
+            .flat_map(|(name, _)| expand(name, self.facts))
+            .collect();
+        named.extend(&self.limits.kept);
+        let lies = |when: &When| {
+            let is_there = |task: &ScheduleTask| task.slots.iter().any(|slot| when.meets(slot));
+            !self.those(&named, is_there).is_empty()
+        };
+        for (when, role) in &mut clause.whens {
+            let is_origin = *role == Role::From || *role == Role::At && goes;
+            let is_name = when
+                .every
+                .as_ref()
+                .is_some_and(|days| days.contains(&today));
+            let there = When {
+                days: Some(BTreeSet::from([today])),
+                ..when.clone()
+            };
+            if is_origin && is_name && when.is_one_name() && lies(&there) && !lies(when) {
+                *when = there;
+            }
+        }
+        clause
     }
 
     /// Takes over the limits that a wish itself has.
@@ -558,17 +599,29 @@ impl<'a> Planner<'a> {
                 why = Some(refused);
             }
         }
-        let name = self.words.name(id).unwrap_or_default();
+        let name = self.name(id);
         let none = self.pick(
             format!("there is no free place for {name} there"),
             format!("{name}在那里没有空位"),
         );
         let over = self.pick("that time is over already", "那个时间已经过去了");
-        Err(match why.map(|why| self.words.refusal(&why)) {
+        Err(match why.map(|why| self.words_now().refusal(&why)) {
             Some(why) => self.pick(format!("{none}: {why}"), format!("{none}：{why}")),
             None if past => over,
             None => none,
         })
+    }
+
+    /// Returns the words over the copy, which may have items that the schedule does not have yet.
+    fn words_now(&self) -> Words<'_> {
+        Words {
+            schedule: &self.work,
+            ..self.words
+        }
+    }
+
+    fn name(&self, id: u32) -> String {
+        self.words_now().name(id).unwrap_or_default()
     }
 
     /// Returns the items that are meant, or asks which.
@@ -659,9 +712,10 @@ pub(super) fn spanned(when: &When, role: Role, facts: &Facts<'_>) -> When {
 
 /// Returns the verb that counts most, and true if it is negated.
 fn main_verb(clause: &Clause) -> Option<(Verb, bool)> {
-    const ORDER: [Verb; 20] = [
+    const ORDER: [Verb; 21] = [
         Verb::Reopen,
         Verb::Undo,
+        Verb::PutBack,
         Verb::Undone,
         Verb::Swap,
         Verb::Deadline,
@@ -681,6 +735,12 @@ fn main_verb(clause: &Clause) -> Option<(Verb, bool)> {
         Verb::Study,
         Verb::Show,
     ];
+    // "Add an essay, due on Friday" adds it; "add a deadline" does not.
+    let dated = ["deadline", "due date", "截止日期", "截止时间", "期限"];
+    let adds = clause.has(Verb::Add) && !dated.iter().any(|word| clause.text.contains(word));
+    if adds && clause.has(Verb::Deadline) {
+        return Some((Verb::Add, false));
+    }
     let verb = ORDER
         .into_iter()
         .find_map(|verb| clause.verbs.iter().find(|(known, _)| *known == verb));

@@ -218,7 +218,16 @@ impl Words<'_> {
         let none = PlacementPreferences::neutral();
         let known = self.preferences(Some(before.unwrap_or(&none)));
         let mut lines = self.preferences(after);
+        let mut gone = known.clone();
+        gone.retain(|line| !lines.contains(line));
         lines.retain(|line| !known.contains(line));
+        if lines.is_empty() {
+            let no_longer = |line: &String| {
+                self.lang
+                    .pick(format!("no longer: {line}"), format!("不再：{line}"))
+            };
+            return gone.iter().map(no_longer).collect();
+        }
         lines
     }
 

@@ -11,8 +11,8 @@ use std::{cell::LazyCell, collections::BTreeSet};
 use fugato::words::NameIndex;
 use jiff::civil::Time;
 
-pub(super) use self::sentence::in_digits;
 use self::sentence::{Sentence, TermToken, tokens};
+pub(super) use self::sentence::{in_digits, lengths_in_digits};
 use super::{
     Facts, Understanding,
     lex::{self, Kind, Part, Relation, TermWord, Verb},
@@ -94,6 +94,10 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
             ..TermsWishes::default()
         };
         return Some(plan::terms(&said, facts));
+    }
+    // What may be used again may have been kept free.
+    if lex::reopens(text, facts) {
+        return None;
     }
     let tokens = tokens(text, facts);
     let whole = Sentence::of(&tokens, facts);
@@ -222,7 +226,7 @@ fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
 
 /// Returns true if a clause wants something that other rules read.
 fn wants_more(text: &str, index: &NameIndex<Thing>, facts: &Facts<'_>) -> bool {
-    const ACTS: [Verb; 10] = [
+    const ACTS: [Verb; 11] = [
         Verb::Done,
         Verb::Place,
         Verb::Move,
@@ -231,6 +235,7 @@ fn wants_more(text: &str, index: &NameIndex<Thing>, facts: &Facts<'_>) -> bool {
         Verb::Delete,
         Verb::Add,
         Verb::Undo,
+        Verb::PutBack,
         Verb::Rearrange,
         Verb::Spread,
     ];
@@ -333,6 +338,12 @@ impl Sentence<'_> {
         }
         if self.preference().is_some() && self.may_mean_one_weekend() {
             return Some("“周末”我理解为每个周末；如果只是这个周末，请说“这个周末”。".into());
+        }
+        if let Some((sections, of_one)) = self.items_a_day() {
+            return Some(lang.pick(
+                format!("An item takes {of_one} sections, so that is {sections} sections a day."),
+                format!("每项占 {of_one} 节，所以一天最多 {sections} 节。"),
+            ));
         }
         if let Some((hours, sections, minutes)) = self.hours_a_day() {
             return Some(lang.pick(

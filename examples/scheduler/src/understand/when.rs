@@ -81,6 +81,11 @@ impl When {
         }
     }
 
+    /// Returns true if one day is meant, and only its name was said.
+    pub(super) fn is_one_name(&self) -> bool {
+        self.every.is_some() && self.days.as_ref().is_some_and(|days| days.len() == 1)
+    }
+
     pub(super) fn is_named(&self) -> bool {
         self.days.is_some() || self.starts.is_some() || self.odd.is_some()
     }

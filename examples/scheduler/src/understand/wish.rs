@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use clauses::{clauses, sentences, wish_beside_question};
 use fugato::words::{courtesy, has_any_word};
 use joined::{
-    split, with_days_of_topics, with_denied_times, with_other_places, with_parts_of_days,
+    split, with_days_of_topics, with_denied_times, with_excepted_days, with_other_places,
+    with_parts_of_days,
 };
 
 use super::{
@@ -17,6 +18,7 @@ use super::{
     lex::{ClockWords, Kind, Noun, Part, Query, Token, Verb, tokens},
     names::{Ref, items_of, known},
     plan::{self, Limits},
+    topic::{asked_topic, with_topic},
     when::When,
     words::Words,
 };
@@ -218,6 +220,30 @@ impl Clause {
             && self.quoted.is_empty()
             && self.condition.is_none()
             && !self.leaves_out_courses
+            && !self.excepts_something()
+    }
+
+    /// Returns true if a clause excepts something, and does not say what: "except the next one".
+    pub(super) fn excepts_something(&self) -> bool {
+        self.is_limit && self.is_negated && self.whens.is_empty() && self.names.is_empty()
+    }
+
+    /// Returns true if a limit that names nothing says no more than the wish before it: "delete it, we no
+    /// longer need it".
+    fn says_no_more(&self, keeps: bool) -> bool {
+        let acts = |(verb, not): &(Verb, bool)| {
+            let acts = matches!(
+                verb,
+                Verb::Place | Verb::Study | Verb::Move | Verb::Delete | Verb::Cancel
+            );
+            *not && acts || *verb == Verb::Show
+        };
+        let unneeded = !self.is_limit
+            && self.is_negated
+            && self.nouns.iter().eq([&Noun::It])
+            && has_any_word(&self.text, &["need", "want", "用", "要"]);
+        let all = self.nouns.contains(&Noun::All) && keeps;
+        all || unneeded || !self.verbs.is_empty() && self.verbs.iter().all(acts)
     }
 
     pub(super) fn when(&self, role: Role) -> Option<&When> {
@@ -241,6 +267,11 @@ pub(super) fn names_other_place(text: &str, facts: &Facts<'_>) -> bool {
     let clauses = clauses(&tokens(text, facts), facts);
     let count = clauses.len();
     with_other_places(clauses).len() < count
+}
+
+/// Returns the clauses of a text.
+pub(super) fn clauses_of(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
+    clauses(tokens, facts)
 }
 
 /// Reads a text.
@@ -272,9 +303,9 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
         let asked = sentences.into_iter().filter(|(_, asks)| *asks);
         let asked: Vec<&[Token]> = asked.map(|(sentence, _)| sentence).collect();
         return each_answered(&asked, facts)
-            .unwrap_or_else(|| answer::answer(&merged(&clauses), facts));
+            .unwrap_or_else(|| answer::answer(&asked_topic(merged(&clauses), facts), facts));
     }
-    let clauses = with_days_of_topics(with_denied_times(clauses));
+    let clauses = with_excepted_days(with_days_of_topics(with_denied_times(clauses)));
     let clauses = with_other_places(clauses);
     let mut clauses = with_parts_of_days(clauses);
     // "Tuesday need not be free, free Wednesday" frees Wednesday, unless Tuesday was kept free.
@@ -288,6 +319,7 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
         clauses.retain(|it| !(permits(it) && is_used(it)));
     }
     let (wishes, limits) = split(clauses);
+    let wishes = with_topic(wishes, facts);
     if wishes.is_empty() {
         return plan::limits_alone(&limits, facts);
     }
@@ -436,18 +468,7 @@ fn limits_of(
             }
             limits.kept.extend(expand(name, facts));
         }
-        let redundant = clause.nouns.contains(&Noun::All) && keeps
-            || clause.verbs.iter().all(|(verb, not)| {
-                let acts = [
-                    Verb::Place,
-                    Verb::Study,
-                    Verb::Move,
-                    Verb::Delete,
-                    Verb::Cancel,
-                ];
-                *not && acts.contains(verb)
-            });
-        if !used && !redundant && !clause.verbs.iter().all(|(verb, _)| *verb == Verb::Show) {
+        if !used && !clause.says_no_more(keeps) {
             return Err(not_understood(&clause.text, facts));
         }
     }

@@ -49,6 +49,8 @@ async fn the_longest_message_is_read_in_a_moment() {
                 previous_free_times: None,
                 existing_may_move: false,
                 said: None,
+                earlier: &[],
+                on_card: &[],
             };
             understand(&text, &facts);
             ended.send(())

@@ -125,6 +125,37 @@ impl AnswerContext<'_> {
         told
     }
 
+    /// Returns the day on which most lies, or least; of some days, or of the next seven.
+    pub(super) fn fullest(&self, within: Option<&When>, most: bool) -> String {
+        let ahead = self.facts.days_ahead().map(|day| day.day_index);
+        // "Is Monday the busiest day?" is about the other days, too.
+        let asked = within.and_then(|when| when.days.clone());
+        let asked = asked.filter(|days| days.len() > 1);
+        let days: Vec<u16> = match asked {
+            Some(days) => ahead.filter(|day| days.contains(day)).collect(),
+            None => ahead.take(7).collect(),
+        };
+        let on = |day: u16| When {
+            days: Some(BTreeSet::from([day])),
+            ..within.cloned().unwrap_or_default()
+        };
+        let sections = |day: u16| {
+            let there = self.on(&on(day)).into_iter();
+            there
+                .map(|(slot, _)| u32::from(slot.sections()))
+                .sum::<u32>()
+        };
+        let counts = days.iter().map(|day| (*day, sections(*day)));
+        let counts: Vec<(u16, u32)> = counts.collect();
+        let ends = counts.iter().map(|(_, count)| *count);
+        let Some(end) = (if most { ends.max() } else { ends.min() }) else {
+            return self.pick("There is no such day ahead.", "后面没有这样的日子。");
+        };
+        let found = counts.iter().filter(|(_, count)| *count == end);
+        let lines: Vec<String> = found.map(|(day, _)| self.load(&on(*day))).collect();
+        lines.join("\n")
+    }
+
     pub(super) fn ahead(&self) -> String {
         let next = self
             .on(&When::default())

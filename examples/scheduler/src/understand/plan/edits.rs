@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Facts, Understanding, free_times,
-        lex::{Noun, Verb},
+        lex::{Noun, PLANS, Verb},
         terms::is_length,
         when::When,
         wish::{Clause, Role, expand, is_open, not_understood},
@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     schedule::{
-        Change, ClassItem, ClassWrite, EventType, PlacementStatus, ScheduleState, ScheduleTask,
-        Slot, Source, TaskClass, Terms, fewest_moves,
+        Change, ClassItem, ClassWrite, Difference, EventType, PlaceChange, PlacementStatus,
+        ScheduleState, ScheduleTask, Slot, Source, TaskClass, Terms, differences, fewest_moves,
     },
     tools::{EDIT_TASK_CLASS, MARK_TASK, PreferenceArgs, SET_PREFERENCES, TermsEdit},
 };
@@ -147,65 +147,33 @@ impl Planner<'_> {
     /// Returns true if something is to be done, and is not done yet: "I will finish it tomorrow",
     /// 打算今天做完. "I want it marked as done" is about the mark.
     fn is_still_to_do(&self, clause: &Clause) -> bool {
-        const PLANS: [&str; 27] = [
-            "will",
-            "'ll",
-            "i'll",
-            "going to",
-            "gonna",
-            "want to",
-            "wants to",
-            "plan to",
-            "planning to",
-            "hope to",
-            "try to",
-            "like to",
-            "have to",
-            "has to",
-            "need to",
-            "needs to",
-            "must",
-            "should",
-            "help me",
-            "have got to",
-            "meant to",
-            "aim to",
-            "supposed to",
-            "mean to",
-            "about to",
-            "ought to",
-            "let me",
-        ];
-        const PLANS_ZH: [&str; 13] = [
-            "会", "想", "打算", "得", "必须", "应该", "应当", "需要", "准备", "希望", "计划", "先",
-            "争取",
-        ];
-        const MARKS: [&str; 8] = [
-            "mark",
-            "tick",
-            "check off",
-            "标",
-            "勾",
-            "记为",
-            "设为",
-            "算是",
-        ];
         let names = clause
             .names
             .iter()
             .flat_map(|(name, _)| expand(name, self.facts));
         let titles = names.filter_map(|id| self.work.task(id).map(|task| normalize(&task.name)));
-        let text = titles.fold(clause.text.clone(), |text, title| text.replace(&title, " "));
-        let plans = has_any_word(&text, &PLANS)
-            || !text.contains(['了', '已', '刚'])
-                && PLANS_ZH.iter().any(|word| text.contains(word));
-        plans && !MARKS.iter().any(|word| text.contains(word))
+        let mut text = titles.fold(clause.text.clone(), |text, title| text.replace(&title, " "));
+        // "I have to say I finished it" is to be said, and done.
+        for plan in PLANS.plans.iter().chain(&PLANS.signs) {
+            for say in &PLANS.says {
+                text = text.replace(&format!("{plan} {say}"), " ");
+                text = text.replace(&format!("{plan}{say}"), " ");
+            }
+        }
+        let signs = || PLANS.signs.iter().any(|sign| text.contains(sign));
+        let plans =
+            has_any_word(&text, &PLANS.plans) || !text.contains(['了', '已', '刚']) && signs();
+        plans && !PLANS.marks.iter().any(|word| text.contains(word))
     }
 
     pub(super) fn done(&mut self, clause: &Clause, not: bool) -> PlanResult {
         // What is half done is not done.
         if clause.nouns.contains(&Noun::Half) {
             return Err(not_understood(&clause.text, self.facts));
+        }
+        // 不用做了: what need not be done is not undone.
+        if not && needs_not(&clause.text) {
+            return self.keep_as_said(clause);
         }
         let is_planned = !not && self.is_still_to_do(clause);
         // "Finish it before Friday" is about its place.
@@ -429,17 +397,19 @@ impl Planner<'_> {
                 "要添加什么？没有添加任何内容。",
             ));
         }
-        let bounds = clause
-            .whens
-            .iter()
-            .any(|(_, role)| !matches!(role, Role::At | Role::To));
+        let is_due = clause.has(Verb::Deadline);
+        let may = |role: Role| {
+            matches!(role, Role::At | Role::To | Role::By) || is_due && role == Role::Before
+        };
+        let bounds = clause.whens.iter().any(|(_, role)| !may(*role));
         if bounds {
             return Err(self.refuse(
                 format!("Add it first, without its last date, and then say “the deadline of {content} is …”. Nothing was added."),
                 format!("请先添加，不要带期限，然后再说“{content}的截止日期是……”。没有添加任何内容。"),
             ));
         }
-        if !clause.amounts.is_empty() {
+        let minutes = minutes_of(&clause.amounts);
+        if minutes.is_none() && !clause.amounts.is_empty() {
             self.say.push(self.pick(
                 format!("Its length is not set by that: say “{content} takes …” afterwards."),
                 format!("这样不会设定时长：之后请说“{content}要……小时”。"),
@@ -460,15 +430,44 @@ impl Planner<'_> {
             EDIT_TASK_CLASS,
             json!({ "class_id": class.id, "add": [content] }),
         ));
-        let to = clause
+        if minutes.is_some() {
+            let terms = TermsEdit {
+                task_id: Some(new),
+                minutes,
+                ..TermsEdit::default()
+            };
+            self.write_terms(class.id, vec![terms])?;
+        }
+        let items = BTreeSet::from([new]);
+        let (due, others): (Vec<_>, Vec<_>) = clause
             .whens
             .iter()
-            .find(|(_, role)| matches!(role, Role::At | Role::To))
-            .map(|(when, _)| when.clone());
-        if let Some(to) = to {
-            self.send(&BTreeSet::from([new]), &to)?;
+            .partition(|(_, role)| is_due || *role == Role::By);
+        if let Some((when, role)) = due.last() {
+            let days = when.days.iter().flatten().copied();
+            let day = match role {
+                Role::Before => days.min().map(|day| day.saturating_sub(1)),
+                _ => days.max(),
+            };
+            self.due(&items, &BTreeSet::new(), day)?;
+        }
+        if let Some((to, _)) = others.first() {
+            self.send(&items, to)?;
         }
         Ok(())
+    }
+
+    /// Returns true if the last change gave places to what had none, and did nothing else.
+    pub(super) fn gave_first_places(&self) -> bool {
+        let now = self.facts.schedule;
+        let Some(previous) = self.facts.previous else {
+            return false;
+        };
+        let changes = differences(previous, now);
+        let is_first = |change: &Difference| matches!(change.step, PlaceChange::Place { .. });
+        let same = (&previous.preferences, &previous.task_classes)
+            == (&now.preferences, &now.task_classes);
+        same && !changes.is_empty() && changes.iter().all(is_first)
     }
 
     pub(super) fn undo(&mut self) -> PlanResult {
@@ -688,6 +687,23 @@ pub(crate) fn edited(
         dropped: remove.iter().copied().collect(),
         ..ClassWrite::new(class, all)
     }
+}
+
+/// Returns true if a text says that something need not be.
+fn needs_not(text: &str) -> bool {
+    PLANS.needs_not.iter().any(|words| text.contains(words))
+}
+
+/// Returns the minutes of amounts that are nothing but a length.
+fn minutes_of(amounts: &[(i64, Noun)]) -> Option<u16> {
+    let minutes = |(amount, unit): &(i64, Noun)| match unit {
+        Noun::Hour => amount.checked_mul(60),
+        Noun::Minute => Some(*amount),
+        _ => None,
+    };
+    let all: Option<Vec<i64>> = amounts.iter().map(minutes).collect();
+    let minutes = all?.iter().sum::<i64>();
+    u16::try_from(minutes).ok().filter(|minutes| *minutes > 0)
 }
 
 /// Returns the text of an item that is added: what is not the class, the time or manners.

@@ -12,7 +12,10 @@ use super::{
     },
     PlanResult, Planner, spanned,
 };
-use crate::schedule::{Change, ScheduleState, ScheduleTask};
+use crate::{
+    schedule::{Change, ScheduleState, ScheduleTask, Slot},
+    tools::{Liking, PreferenceArgs, TimeLiking},
+};
 
 impl Planner<'_> {
     /// Frees days and times: what lies there goes to the nearest other place, or is pending again.
@@ -89,6 +92,9 @@ impl Planner<'_> {
             whens.push(When::default());
         }
         let Some(times) = free_times::without(self.facts, &whens) else {
+            if let Some(args) = self.fine_again(&whens) {
+                return self.prefer(&args);
+            }
             return Err(Understanding::Answer(say!(
                 "That time is not kept free.",
                 "那个时间没有被要求空着。"
@@ -111,6 +117,55 @@ impl Planner<'_> {
         ));
         self.free_before = Some(times);
         Ok(())
+    }
+
+    /// Returns the preferences by which times are fine that the person would rather not use; none if
+    /// all of them are fine.
+    fn fine_again(&self, whens: &[When]) -> Option<PreferenceArgs> {
+        let wishes = self.work.preferences.as_ref()?;
+        let (mut args, fine) = (PreferenceArgs::default(), Some(Liking::Fine));
+        for when in whens.iter().filter(|when| when.is_named()) {
+            let days: BTreeSet<u8> = match &when.weekly().days {
+                Some(days) => {
+                    let days = days.iter().filter_map(|day| self.work.day(*day));
+                    days.map(|day| day.day_of_week).collect()
+                }
+                None => BTreeSet::new(),
+            };
+            let all = || (1..=self.facts.sections.count()).collect();
+            let starts: BTreeSet<u8> = when.starts.clone().unwrap_or_else(all);
+            let within = |first: u8| first > 0 && starts.iter().all(|start| *start >= first);
+            let lunch = |start: &u8| wishes.lunch_sections.contains(start);
+            let cost = |day: u8| {
+                starts
+                    .iter()
+                    .map(|start| wishes.cost(day, *start))
+                    .sum::<u32>()
+            };
+            let costs =
+                (1..=7).any(|day| (days.is_empty() || days.contains(&day)) && cost(day) > 0);
+            if !costs {
+                continue;
+            }
+            if days.is_empty() && within(wishes.evening_from) {
+                args.evening = fine;
+            } else if days.is_empty() && starts.iter().all(lunch) {
+                args.lunch = fine;
+            } else if days == BTreeSet::from([6, 7]) && when.starts.is_none() {
+                args.weekend = fine;
+            }
+            let slot = Slot::new(1, *starts.first()?, *starts.last()?);
+            let time = self.facts.sections.times(&slot);
+            let time = time
+                .map(|(from, to)| format!("{}-{}", from.strftime("%H:%M"), to.strftime("%H:%M")));
+            args.times.push(TimeLiking {
+                days_of_week: days.into_iter().collect(),
+                time,
+                liking: Liking::Fine,
+            });
+        }
+        let after = args.applied(&self.work).ok()?;
+        (after.as_ref() != Some(wishes)).then_some(args)
     }
 
     /// Opens a time that is kept free to an item that goes there by name, and says so.
@@ -232,7 +287,7 @@ impl Planner<'_> {
     pub(super) fn keep_away(&mut self, clause: &Clause) -> PlanResult {
         let whens = freed_times(clause, self.facts);
         if whens.is_empty() {
-            return Self::keep();
+            return self.keep_as_said(clause);
         }
         // "Nothing more on Friday" leaves what is there.
         let more = ["再", "另外", "别的"]
@@ -263,6 +318,34 @@ impl Planner<'_> {
             self.free.extend(whens.iter().cloned());
         }
         self.clear(&whens, only)
+    }
+
+    /// Says that nothing happens where nothing is wanted, and asks what becomes of an item that is not
+    /// wanted any more.
+    pub(super) fn keep_as_said(&self, clause: &Clause) -> PlanResult {
+        let named = clause
+            .names
+            .iter()
+            .filter(|(_, role)| *role != Role::Except);
+        let items: BTreeSet<u32> = named
+            .clone()
+            .flat_map(|(name, _)| expand(name, self.facts))
+            .collect();
+        let course = named
+            .flat_map(|(name, _)| name.courses.iter().copied())
+            .min();
+        match course.filter(|_| items.is_empty()) {
+            Some(course) => Err(fixed_course(course, self.facts)),
+            None if items.is_empty() && clause.whens.is_empty() => Self::keep(),
+            None if items.is_empty() => Err(not_understood(&clause.text, self.facts)),
+            None => {
+                let names = self.words.names(items);
+                Err(Understanding::Refusal(say!(
+                    "Is {names} not wanted any more? Say “drop …” to remove it, or “cancel …” to leave it for later. Nothing was changed.",
+                    "{names}不做了吗？不再需要请说“删除……”，以后再做请说“取消……的安排”。没有改动任何内容。"
+                )))
+            }
+        }
     }
 
     /// Says that nothing happens, because that is what is wanted.

@@ -42,6 +42,25 @@ impl Planner<'_> {
         }
     }
 
+    /// Takes the name of a day for the day of the week from which something moves, if the next one of
+    /// the name lies in an earlier week: "from next Wednesday to Thursday".
+    fn in_week_of(&self, to: &When, from: Option<&When>) -> When {
+        let week = |day: &u16| self.work.day(*day).map(|day| day.week);
+        let first = |when: &When| when.days.as_ref()?.first().and_then(week);
+        let (Some(origin), Some(next)) = (from.and_then(first), first(to)) else {
+            return to.clone();
+        };
+        let named = to.every.iter().flatten().copied();
+        let there: BTreeSet<u16> = named.filter(|day| week(day) == Some(origin)).collect();
+        if next >= origin || there.is_empty() {
+            return to.clone();
+        }
+        When {
+            days: Some(there),
+            ..to.clone()
+        }
+    }
+
     pub(super) fn relocate(&mut self, clause: &Clause, must_name: bool) -> PlanResult {
         let to = clause.when(Role::To).or_else(|| {
             let mut at = clause.whens.iter().filter(|(_, role)| *role == Role::At);
@@ -88,6 +107,8 @@ impl Planner<'_> {
                 ));
             }
         }
+        let to = to.map(|to| self.in_week_of(to, from.as_ref()));
+        let to = to.as_ref();
         self.remark_on_relocation(clause, &items, to.is_some());
         if items.is_empty() {
             return Err(not_understood(&clause.text, self.facts));
@@ -497,7 +518,7 @@ impl Planner<'_> {
                 }
             }
         }
-        let name = self.words.name(id).unwrap_or_default();
+        let name = self.name(id);
         let none = if later {
             self.pick(
                 format!("there is no later place for {name}"),

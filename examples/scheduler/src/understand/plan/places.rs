@@ -36,6 +36,7 @@ impl Planner<'_> {
             ]
             .iter()
             .any(|noun| clause.nouns.contains(noun));
+            let all = all || clause.again && clause.text.contains('都');
             // "Plan all but Sunday".
             let excepts = |(_, role): &(When, Role)| *role == Role::Except;
             if !all && whens.is_empty() && !clause.whens.iter().any(excepts) {

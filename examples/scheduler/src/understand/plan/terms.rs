@@ -505,7 +505,7 @@ impl Planner<'_> {
     }
 
     /// Writes terms into a class of the copy, and adds the call that does.
-    fn write_terms(&mut self, class: u32, terms: Vec<TermsEdit>) -> PlanResult {
+    pub(super) fn write_terms(&mut self, class: u32, terms: Vec<TermsEdit>) -> PlanResult {
         let args = EditClassArgs {
             class_id: class,
             terms,
@@ -600,7 +600,7 @@ impl Planner<'_> {
     }
 
     /// Writes preferences; what lies where the person would not have it moves, if it can.
-    fn prefer(&mut self, args: &PreferenceArgs) -> PlanResult {
+    pub(super) fn prefer(&mut self, args: &PreferenceArgs) -> PlanResult {
         let before = self.work.preferences.clone();
         let after = args
             .applied(&self.work)
@@ -650,7 +650,9 @@ impl Planner<'_> {
         };
         let dearer = |task: &ScheduleTask| {
             let dearer = |slot: &Slot| cost(Some(after), slot) > cost(before, slot);
-            is_open(task.state_id, self.facts) && task.slots.iter().any(dearer)
+            task.event_type == EventType::Task
+                && is_open(task.state_id, self.facts)
+                && task.slots.iter().any(dearer)
         };
         let all: Vec<u32> = self.work.tasks.iter().map(|task| task.state_id).collect();
         let there = self.those(&all, dearer);

@@ -5,7 +5,7 @@ use jiff::civil::Time;
 
 use super::sentence::Sentence;
 use crate::{
-    schedule::Slot,
+    schedule::{EventType, Slot},
     tools::{Liking, PreferenceArgs, TimeLiking},
     understand::lex::TermWord,
 };
@@ -134,12 +134,32 @@ impl Sentence<'_> {
             ([], [minutes]) if self.says(&[AtMost], &[Each, Put, Study]) => {
                 self.sections_in(*minutes)?
             }
+            ([items], []) if self.says(&[AtMost], &[Each, Put, Study]) => {
+                let sections = items.checked_mul(self.item_sections()?.into())?;
+                u8::try_from(sections).ok()?
+            }
             _ => return None,
         };
         (limit > 0).then(|| PreferenceArgs {
             daily_limit: Some(limit),
             ..PreferenceArgs::default()
         })
+    }
+
+    /// Returns the sections that each item that is not done takes, if all take the same number.
+    fn item_sections(&self) -> Option<u8> {
+        let tasks = self.facts.schedule.tasks.iter();
+        let open = tasks.filter(|task| task.event_type == EventType::Task && !task.marks.done);
+        let mut lengths = open.map(|task| task.duration);
+        let first = lengths.next()?;
+        lengths.all(|length| length == first).then_some(first)
+    }
+
+    /// Returns a limit of a day that was said in items, as sections, and the sections of one.
+    pub(super) fn items_a_day(&self) -> Option<(u8, u8)> {
+        let in_items = self.lengths.is_empty() && !self.has(TermWord::Section);
+        let limit = self.limit().filter(|_| in_items && self.names.is_empty())?;
+        limit.daily_limit.zip(self.item_sections())
     }
 
     /// Returns a limit of a day that was said in hours, in words, as sections, and the minutes of
@@ -245,11 +265,14 @@ impl Sentence<'_> {
 
     /// "I work best between nine and twelve".
     fn best(&self) -> Option<PreferenceArgs> {
-        use TermWord::{Best, Each, Put, Study};
-        let ([range], true) = (self.ranges.as_slice(), self.days.is_empty()) else {
-            return None;
+        use TermWord::{Afternoon, Best, Each, Evening, Morning, Noon, Put, Study};
+        let parts = self.parts_of_day();
+        let (from, to) = match (self.ranges.as_slice(), parts.as_slice()) {
+            _ if !self.days.is_empty() || !self.bare_but_ranges() => return None,
+            ([range], _) => self.range(*range)?,
+            ([], [part]) => self.span_of(*part)?,
+            _ => return None,
         };
-        let (from, to) = self.range(*range)?;
         let mut args = timed(BTreeSet::new(), from, to, Liking::Fine);
         // Every other time costs a little.
         args.times.insert(
@@ -260,7 +283,8 @@ impl Sentence<'_> {
                 liking: Liking::RatherNot,
             },
         );
-        self.says(&[Best], &[Each, Put, Study]).then_some(args)
+        let also = [Each, Put, Study, Morning, Noon, Afternoon, Evening];
+        self.says(&[Best], &also).then_some(args)
     }
 
     /// "No studying after nine", "no late evenings except on Wednesdays", "I can work late".

@@ -44,6 +44,10 @@ pub(super) struct Sentence<'f> {
     pub(super) is_own: bool,
     /// The number of words before each pause.
     pub(super) pauses: Vec<usize>,
+    /// True if the person says that they prefer something.
+    pub(super) prefers: bool,
+    /// True if a word points to something that was spoken of.
+    pub(super) points: bool,
 }
 
 /// Returns the tokens of a text.
@@ -109,6 +113,7 @@ pub(super) fn raw(clause: &[TermToken]) -> String {
 
 impl<'f> Sentence<'f> {
     pub(super) fn of(tokens: &[TermToken], facts: &'f Facts<'f>) -> Self {
+        use TermWord::{Afternoon, Each, Evening, Morning, Noon, Put, Study};
         let mut found = Self {
             facts,
             words: vec![],
@@ -124,12 +129,19 @@ impl<'f> Sentence<'f> {
             excepts_of_days: false,
             is_own: false,
             pauses: vec![],
+            prefers: false,
+            points: false,
         };
         let (mut at, mut beside) = (0, false);
         while let Some(token) = tokens.get(at) {
             let rest = tokens.get(at..).unwrap_or_default();
             let before = at.checked_sub(1).and_then(|at| tokens.get(at));
             at += found.take(token, rest, before, &mut beside);
+        }
+        // "I prefer to keep Fridays free" has another liking.
+        let times = [Each, Put, Study, Morning, Noon, Afternoon, Evening];
+        if found.prefers && !found.points && found.names.is_empty() && found.says(&[], &times) {
+            found.words.push(TermWord::Best);
         }
         found
     }
@@ -149,7 +161,11 @@ impl<'f> Sentence<'f> {
         }
         let was_beside = std::mem::take(beside);
         match &token.kind {
+            TokenKind::Word(TermWord::Best) if PREFERS.contains(&token.text.as_str()) => {
+                self.prefers = true;
+            }
             TokenKind::Word(TermWord::Filler | TermWord::But) | TokenKind::Pause => {
+                self.points |= ["it", "that", "this"].contains(&token.text.as_str());
                 *beside = was_beside;
                 let is_pause = token.kind == TokenKind::Pause;
                 self.pauses.extend(is_pause.then_some(self.words.len()));
@@ -259,6 +275,10 @@ impl<'f> Sentence<'f> {
         self.bare_but_numbers() && self.numbers.is_empty()
     }
 
+    pub(super) fn bare_but_ranges(&self) -> bool {
+        self.clocks.is_empty() && self.lengths.is_empty() && self.numbers.is_empty()
+    }
+
     pub(super) fn bare_but_numbers(&self) -> bool {
         self.clocks.is_empty() && self.ranges.is_empty() && self.lengths.is_empty()
     }
@@ -349,19 +369,32 @@ impl<'f> Sentence<'f> {
     }
 }
 
+/// Words for what the person likes more.
+const PREFERS: [&str; 5] = ["prefer", "i prefer", "更喜欢", "喜欢", "偏爱"];
+
 /// Words after which a number is a time.
 const TIME_LEADS: [&str; 8] = [
     "at", "by", "after", "before", "till", "until", "past", "from",
 ];
 
+/// Writes the number words of a text before units of time of a day in digits.
+pub(in super::super) fn lengths_in_digits(text: &str) -> String {
+    digits_before(text, &["hour", "minute"])
+}
+
 /// Writes the number words of a text before units in digits.
 pub(in super::super) fn in_digits(text: &str) -> String {
+    const UNITS: [&str; 11] = [
+        "hour", "minute", "section", "period", "lesson", "part", "day", "week", "task", "item",
+        "thing",
+    ];
+    digits_before(text, &UNITS)
+}
+
+fn digits_before(text: &str, units: &[&str]) -> String {
     const NUMBERS: [&str; 12] = [
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
         "twelve",
-    ];
-    const UNITS: [&str; 8] = [
-        "hour", "minute", "section", "period", "lesson", "part", "day", "week",
     ];
     let words: Vec<&str> = text.split(' ').collect();
     let mut written: Vec<String> = vec![];
@@ -374,7 +407,7 @@ pub(in super::super) fn in_digits(text: &str) -> String {
         let number = NUMBERS.iter().position(|it| it.eq_ignore_ascii_case(head));
         let before = at.checked_sub(1).and_then(|at| words.get(at));
         let timed = before.is_some_and(|before| TIME_LEADS.contains(before));
-        let counts = tail.is_empty() && UNITS.iter().any(|unit| next.starts_with(unit)) || timed;
+        let counts = tail.is_empty() && units.iter().any(|unit| next.starts_with(unit)) || timed;
         let number = number.filter(|_| counts);
         written.push(number.map_or((*word).to_owned(), |at| format!("{}{tail}", at + 1)));
     }

@@ -482,7 +482,8 @@ fn content(tokens: &[Token]) -> String {
     let leads = |token: &Token| {
         matches!(
             token.kind,
-            Kind::Relation(Relation::To | Relation::On | Relation::From)
+            Kind::Relation(Relation::To | Relation::On | Relation::From | Relation::Before)
+                | Kind::Verb(Verb::Deadline)
         ) || ["给", "往", "向"].contains(&token.text.as_str())
     };
     let manners = |token: &Token| {
@@ -497,6 +498,15 @@ fn content(tokens: &[Token]) -> String {
     };
     let mut kept: Vec<&Token> = vec![];
     for token in tokens {
+        // "A 2 hour essay" takes two hours.
+        let is_unit = matches!(token.kind, Kind::Noun(Noun::Hour | Noun::Minute));
+        if is_unit
+            && kept
+                .pop_if(|last| matches!(last.kind, Kind::Number(_)))
+                .is_some()
+        {
+            continue;
+        }
         let hour = matches!(token.kind, Kind::Number(_))
             && kept.last().is_some_and(|last| last.text == "at");
         if token.kind.is_time() || is_class(token) || hour {

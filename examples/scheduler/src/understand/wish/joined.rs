@@ -75,6 +75,7 @@ impl Clause {
         // "Don't put anything on Friday" is a wish of its own.
         let is_of_one = !self.names.is_empty()
             || self.verbs.is_empty()
+            || self.is_limit
             || self.nouns.contains(&Noun::It)
             || self.text.trim_start().starts_with('不');
         let plain = is_of_one && self.queries.is_empty() && !self.names_nothing();
@@ -96,6 +97,9 @@ impl Clause {
     /// Returns true if what is denied follows: 不放周日, and not 周日不排, which is about the day.
     fn begins_with_denial(&self) -> bool {
         let text = self.text.trim_start();
+        let lead = ["but please ", "but ", "但是", "但", "不过", "可是"];
+        let lead = lead.iter().find_map(|lead| text.strip_prefix(lead));
+        let text = lead.unwrap_or(text).trim_start();
         let is_limit = self.is_limit && self.verbs.is_empty();
         is_limit
             || ["not ", "don't ", "never ", "不", "别", "没"]
@@ -155,6 +159,29 @@ pub(super) fn with_days_of_topics(mut clauses: Vec<Clause>) -> Vec<Clause> {
         };
         for (when, _) in clause.whens.iter_mut().filter(|(it, _)| it.days.is_none()) {
             (when.days, when.every) = (day.days.clone(), day.every.clone());
+        }
+    }
+    clauses
+}
+
+/// Lets "keep Saturdays free, except this one" except the next of the days that the clause before names.
+pub(super) fn with_excepted_days(mut clauses: Vec<Clause>) -> Vec<Clause> {
+    const NEXT: [&str; 5] = ["this", "the next", "next", "这", "下"];
+    for at in 1..clauses.len() {
+        let (before, behind) = clauses.split_at_mut(at);
+        let (Some(topic), Some(clause)) = (before.last(), behind.first_mut()) else {
+            continue;
+        };
+        let plain = clause.verbs.is_empty() && clause.nouns.iter().all(|noun| *noun == Noun::It);
+        let plain = plain && clause.unknown.is_empty() && clause.quoted.is_empty();
+        let points = NEXT.iter().any(|word| clause.text.contains(word));
+        let mut weekly = topic.whens.iter().map(|(when, _)| when.weekly());
+        let weekly = weekly.find(|when| when.days.as_ref().is_some_and(|days| days.len() > 1));
+        let next = weekly.and_then(|when| when.days?.first().copied());
+        if let Some(day) = next.filter(|_| clause.excepts_something() && plain && points) {
+            clause.nouns.clear();
+            clause.is_negated = false;
+            clause.whens.push((When::on(day), Role::Except));
         }
     }
     clauses

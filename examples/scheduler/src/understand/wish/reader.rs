@@ -138,6 +138,13 @@ impl Reader<'_, '_> {
             Kind::Query(query) => {
                 self.clause.queries.insert(*query);
             }
+            Kind::Relation(Relation::Each) if is_every(token, before, rest) => {
+                let last = self.clause.whens.last_mut();
+                let last = last.filter(|(when, _)| when.is_one_name());
+                if let Some((when, _)) = last {
+                    *when = when.weekly();
+                }
+            }
             Kind::Relation(relation) => self.relation(*relation, token, rest),
             Kind::Noun(noun) => self.noun(*noun, token),
             Kind::Name(name) => self.name(name.clone(), token, (before, rest)),
@@ -526,6 +533,16 @@ impl Reader<'_, '_> {
         }
         self.clause.whens.push((when, role));
     }
+}
+
+/// Returns true for the word in 周六都不学习, which is about every Saturday.
+fn is_every(token: &Token, before: &[Token], rest: &[Token]) -> bool {
+    let denies = |next: &Token| next.kind == Kind::Relation(Relation::Not);
+    token.text == "都"
+        && before
+            .last()
+            .is_some_and(|last| matches!(last.kind, Kind::Days(..)))
+        && rest.first().is_some_and(denies)
 }
 
 const FOREVER: [&str; 4] = ["永远", "总是", "always", "from now on"];

@@ -611,3 +611,69 @@ fn a_wish_that_comes_with_the_no_to_a_card_is_taken_up_or_named() {
     let asked = work.ok(&["say", "mark book 1 as done and drop book 4"]);
     assert_contains(&asked, "These are 2 changes");
 }
+
+#[test]
+fn sch_51_a_question_under_a_card_is_answered_with_and_without_it() {
+    for (lang, wish, questions, told) in [
+        (
+            "en",
+            "unschedule Elimination",
+            ["when is Elimination?", "why?"],
+            ["Now: ", "If you agree: ", "“Elimination”", "no place yet"],
+        ),
+        (
+            "zh",
+            "取消Elimination的安排",
+            ["Elimination是什么时候？", "为什么？"],
+            ["现在：", "如果你同意：", "《Elimination》", "还没有安排"],
+        ),
+    ] {
+        let work = placed();
+        let asked = work.ok(&["--lang", lang, "say", wish]);
+        for question in questions {
+            let answered = work.ok(&["say", question]);
+            assert_contains(&answered, told);
+            assert_contains(&answered, code(&asked));
+            assert_lacks(&answered, ["did not understand", "没有看懂"]);
+        }
+        // A wish for the same item waits for the answer, and is not refused for what was agreed to.
+        let second = work.ok(&["say", wish]);
+        assert_lacks(&second, ["agreed to before", "之前确认过"]);
+        assert_contains(&second, code(&asked));
+    }
+}
+
+#[test]
+fn sch_51_a_yes_with_a_change_asks_about_the_changed_wish() {
+    for (lang, wish, amended, days, open) in [
+        (
+            "en",
+            "the deadline of the Literature reading is on Friday of week 4",
+            "yes, but on Saturday of week 4",
+            "Literature reading” has to be finished on ",
+            "yes, but only if it does not rain",
+        ),
+        (
+            "zh",
+            "Literature reading的截止日期是第4周周五",
+            "好的，但是第4周周六",
+            "《Literature reading》最晚 ",
+            "好的，但是不下雨才行",
+        ),
+    ] {
+        let work = placed();
+        let date = |asked: &str| {
+            let (_, date) = asked.rsplit_once(days).expect(asked);
+            date.get(..10).expect("a date").to_owned()
+        };
+        let asked = work.ok(&["--lang", lang, "say", wish]);
+        let unclear = work.ok(&["say", open]);
+        assert_eq!(code(&unclear), code(&asked), "{unclear}");
+        let changed = work.ok(&["say", amended]);
+        assert!(code(&changed) != code(&asked), "{changed}");
+        assert!(date(&changed) > date(&asked), "{changed}");
+        // The first card is closed, and nothing is written before the second is agreed to.
+        let closed = work.ok(&["say", &format!("yes {}", code(&asked))]);
+        assert_lacks(&closed, "Done");
+    }
+}

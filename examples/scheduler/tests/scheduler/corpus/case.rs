@@ -242,7 +242,7 @@ struct Corpus {
 /// Returns the cases of all files of a language.
 pub(super) fn corpus(lang: Lang) -> Vec<Case> {
     let mut cases = vec![];
-    for more in ["", "-2", "-3", "-4"] {
+    for more in ["", "-2", "-3", "-4", "-5"] {
         let Corpus { world, case } = read(&format!("{lang}{more}.toml"));
         cases.extend(case.into_iter().map(|case| Case {
             world: world.clone(),
