@@ -125,6 +125,21 @@ const KIND: &[&str] = &[
     "necessary",
     "that is ok",
     "that's ok",
+    "that is okay",
+    "that's okay",
+    "it's ok",
+    "it's okay",
+    "it isn't too much trouble",
+    "it's not too much trouble",
+    "it is not too much trouble",
+    "it is no trouble",
+    "it's no trouble",
+    "you don't mind",
+    "you do not mind",
+    "不麻烦",
+    "不介意",
+    "您方便",
+    "你方便",
     "可以",
     "可能",
     "方便",
@@ -246,6 +261,8 @@ pub fn restriction(text: &str) -> Option<Restriction<'_>> {
 /// assert_eq!(condition("If my boss agrees, apply for it"), Some("If my boss agrees"));
 /// assert_eq!(condition("如果老板同意，就申请"), Some("如果老板同意"));
 /// assert_eq!(condition("等老板批准后申请"), Some("等老板批准后申请"));
+/// assert_eq!(condition("book it if it's ok with my boss"), Some("if it's ok with my boss"));
+/// assert_eq!([condition("book it, if it isn't too much trouble"), condition("if it's ok, go")], [None; 2]);
 /// assert_eq!([condition("apply for it if possible"), condition("ask if it is open")], [None; 2]);
 /// ```
 pub fn condition(text: &str) -> Option<&str> {
@@ -274,13 +291,20 @@ fn limits(text: &str) -> impl Iterator<Item = (usize, &str, Force)> {
             if force == Force::Exception {
                 return Some((at, said, force));
             }
-            let is_kind = said.is_empty() || after_word(said, KIND).is_some();
+            let is_kind = said.is_empty() || after_word(said, KIND).is_some_and(is_of_you);
             let is_none = is_kind || before_word(before, BEFORE).is_some();
             // "But only if" begins with its first word.
             let lead = before_word(before, &["but only", "only"]);
             (!is_none).then(|| (lead.map_or(at, str::len), said, force))
         })
     })
+}
+
+/// Returns true if what is kindly asked for is up to whoever is asked: "if it's ok", and not "if it's ok
+/// with my boss".
+fn is_of_you(behind: &str) -> bool {
+    let with = after_word(behind.trim_start(), &["with", "for my"]);
+    with.is_none_or(|who| after_word(who.trim_start(), &["you"]).is_some())
 }
 
 /// Returns the places where a word stands alone.

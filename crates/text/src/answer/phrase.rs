@@ -221,6 +221,19 @@ const KNOWN: &[(ShortAnswer, &[&str])] = &[
     ),
 ];
 
+/// The thanks that may stand beside a yes or a no. Alone they are a row of either, and so of none.
+const THANKS: [&str; 9] = [
+    "thanks",
+    "thank you",
+    "thank you so much",
+    "thanks a lot",
+    "谢谢",
+    "谢谢你",
+    "谢谢您",
+    "多谢",
+    "谢了",
+];
+
 static DEFAULT: LazyLock<Phrases> = LazyLock::new(|| {
     let none = Phrases {
         known: HashMap::new(),
@@ -280,7 +293,7 @@ impl Phrases {
     }
 
     /// Returns the meaning of several known phrases in a row that all mean the same, and are a yes
-    /// or a no: "sure, why not", 好的没问题.
+    /// or a no: "sure, why not", 好的没问题. Thanks beside them mean nothing: "yes, thanks", 好的谢谢.
     fn sequence(&self, key: &str, longest: usize) -> Option<ShortAnswer> {
         let all = |meaning| self.is_row_of(key, meaning, longest).then_some(meaning);
         all(ShortAnswer::Yes).xor(all(ShortAnswer::No))
@@ -301,7 +314,8 @@ impl Phrases {
                     continue;
                 };
                 let cuts_a_word = head.ends_with(is_letter) && tail.starts_with(is_letter);
-                if !cuts_a_word && self.known.get(head) == Some(&meaning) {
+                let fits = self.known.get(head) == Some(&meaning) || THANKS.contains(&head);
+                if !cuts_a_word && fits {
                     begins.insert(key.len() - tail.trim_start().len());
                 }
             }

@@ -66,6 +66,22 @@ fn a_no_that_is_denied_is_none() {
 }
 
 #[test]
+fn pln_w7_thanks_beside_a_yes_or_a_no_mean_nothing() {
+    for (said, answer) in [
+        ("yes, thanks", Some(ShortAnswer::Yes)),
+        ("Thanks, yes!", Some(ShortAnswer::Yes)),
+        ("好的谢谢", Some(ShortAnswer::Yes)),
+        ("不用了，谢谢您", Some(ShortAnswer::No)),
+        ("thanks", None),
+        ("谢谢", None),
+        ("yes thanks to Ann", None),
+        ("yes, thanks, no", None),
+    ] {
+        assert_eq!(ShortAnswer::of(said), answer, "{said}");
+    }
+}
+
+#[test]
 fn pln_w10_only_the_whole_utterance_counts() {
     for said in [
         "",
