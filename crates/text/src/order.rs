@@ -220,14 +220,28 @@ fn begins(before: &str) -> bool {
     is_list || !(before.ends_with(is_letter) || before.ends_with(['.', ',', '-', '+', '/']))
 }
 
-/// Returns true if a number may end before this: not in "50 %", "64 000", "1e3" and "2m".
+/// Returns true if a number may end before this: not in "50 %", "64 000", "1e3", "2m" and "2 tenths".
 fn ends(after: &str) -> bool {
     const OTHER: [char; 8] = ['%', '/', '-', '~', '百', '十', '亿', '多'];
+    const PARTS: [&str; 11] = [
+        "half",
+        "halve",
+        "third",
+        "quarter",
+        "fourth",
+        "fifth",
+        "eighth",
+        "tenth",
+        "hundredth",
+        "thousandth",
+        "millionth",
+    ];
     let next = after.trim_start();
     let word = word(after);
     let is_power = word.starts_with('e') && word.ends_with(is_digit);
     let is_other = matches!(word, "e" | "m" | "mm" | "mio" | "b" | "bn" | "x");
-    !(next.starts_with(OTHER) || next.starts_with(is_digit) || is_power || is_other)
+    let is_part = PARTS.contains(&self::word(next).trim_end_matches('s'));
+    !(next.starts_with(OTHER) || next.starts_with(is_digit) || is_power || is_other || is_part)
 }
 
 fn looks_grouped(written: &str) -> bool {
@@ -358,6 +372,8 @@ mod tests {
             "sell 0.5 BTC below 60000",
             "sell at least 0.5 BTC",
             "sell 50% of my BTC",
+            "sell 2 hundredths of a BTC",
+            "sell 1 tenth BTC",
             "sell $500 of BTC",
             "sell 500 USDT of BTC",
             "sell 500 euros of BTC",

@@ -29,7 +29,7 @@ pub use {
     names::{name_after, removed, unread_of_trader},
     questions::{unread_limits, unread_questions},
     several::{order_behind, wishes},
-    things::{assets, unknown_thing, untraded},
+    things::{assets, speaks_of, unknown_thing, untraded},
 };
 
 use limits::{unclear, waits};
@@ -608,6 +608,8 @@ mod tests {
         ("留1个ETH，剩下的卖掉", "unclear 剩下的"),
         ("sell one and a half ETH", "unclear and a half"),
         ("buy 0.1 BTC twice", "unclear twice"),
+        ("buy 0.1 BTC without fees", "unclear without fees"),
+        ("buy 0.1 BTC now, and again at 50000", "unclear and again"),
         ("每天买0.1个BTC", "unclear 每天"),
         ("buy 0.1 BTC for 6000 dollars total", "unclear total"),
         ("花6000买0.1个BTC", "unclear 花"),

@@ -8,7 +8,9 @@ use fugato::{
     cli::Lang,
     memory::ExecutionStatus,
     state::State as _,
-    words::{Amount, OrderTerms, is_question, mentioned, money_in, named},
+    words::{
+        Amount, OrderTerms, ShortAnswer, is_question, mentioned, money_in, named, strip_phrase,
+    },
 };
 use serde_json::{Map, Value, json};
 
@@ -457,7 +459,9 @@ fn replies<'a>(session: &'a PlannerSession, missing: &[&str]) -> Vec<&'a str> {
 fn trader(session: &PlannerSession, name: Option<String>) -> Arguments {
     let model = chosen(session, Topic::Models, ["model", "模型"])?;
     let exchange = chosen(session, Topic::Exchanges, ["exchange", "交易所"])?;
+    // A yes is no name.
     let given = replied(session, "name").map(str::trim);
+    let given = given.filter(|reply| ShortAnswer::of(reply).is_none());
     let given = given.map(|reply| named(reply).unwrap_or_else(|| reply.to_owned()));
     let Some(name) = given.or(name) else {
         let en = "What shall the trader be called?";
@@ -492,7 +496,7 @@ fn chosen(
     let names = || usable.iter().map(String::as_str);
     let reply = replied(session, word);
     // An answer counts more than the request.
-    let meant = reply.and_then(|reply| mentioned(reply, names()));
+    let meant = reply.and_then(|reply| choice(reply, &usable));
     let meant = meant.or_else(|| mentioned(session.goal(), names()));
     let [there, zh_there] = [Lang::En, Lang::Zh].map(|lang| there_is(&usable, lang));
     match (meant, &usable[..], reply) {
@@ -509,6 +513,19 @@ fn chosen(
             ask(session, word, en, zh)
         }
     }
+}
+
+/// Returns the one of these names that an answer chooses: of two that it denies one of, the other.
+fn choice<'n>(reply: &str, names: &'n [String]) -> Option<&'n str> {
+    const DENIES: [&str; 6] = ["not ", "no ", "不要", "不用", "别用", "不是"];
+    let named = mentioned(reply, names.iter().map(String::as_str))?;
+    if strip_phrase(reply.trim(), &DENIES).is_none() {
+        return Some(named);
+    }
+    let is_other = |name: &&String| mentioned(reply, [name.as_str()]).is_none();
+    let mut others = names.iter().filter(is_other);
+    let other = others.next().filter(|_| others.next().is_none());
+    other.map(String::as_str)
 }
 
 fn order(session: &PlannerSession, part: &str, side: Side, said: OrderTerms) -> Arguments {

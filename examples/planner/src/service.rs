@@ -16,7 +16,7 @@ use fugato::{
     memory::{DialogueTurn, ExecutionUpdate, HistoryUpdate, PersonLayers, Speaker, WorldSnapshot},
     state::{InvalidThreadId, Millis, Role, State as _, say},
     store::ThreadStore,
-    words::{MessageMeaning, PendingWork, Phrases, ShortAnswer, decided, is_question},
+    words::{MessageMeaning, PendingWork, Phrases, ShortAnswer, after_word, decided, is_question},
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -270,6 +270,14 @@ fn drops(text: &str) -> bool {
     first.and_then(ShortAnswer::of) == Some(ShortAnswer::Cancel)
 }
 
+/// Returns true if words ask something themselves and are no answer, such as "is harbour better than
+/// glimmer?". A mark alone asks whether an answer will do: "harbour?"
+fn asks_back(text: &str) -> bool {
+    let lower = text.trim().to_lowercase();
+    let proposes = after_word(&lower, &["how about", "what about"]).is_some();
+    !proposes && is_question(lower.trim_end_matches(['?', '？']))
+}
+
 /// Returns the reply to words that do not decide the open card, which stays as it is. The content
 /// of the card is not repeated: it may have changed, which is checked on approval.
 fn waits() -> String {
@@ -376,6 +384,13 @@ impl ServedAgent for Planner {
         if is_approval && let Some(told) = self.looked_up(&session, text).await? {
             let waits = still_waits();
             return Ok(MessageIntent::Told(format!("{told}\n{waits}")));
+        }
+        if !is_approval && asks_back(text) && !is_new(text) {
+            let open = question(asked, session.lang());
+            return Ok(MessageIntent::Told(say!(
+                "That is a question, so nothing was chosen.\n{open}",
+                "这是一个提问，所以还什么都没有选。\n{open}"
+            )));
         }
         match Phrases::default().meaning(text, PendingWork::Answer, is_new) {
             // Words that decide a card were handled before; other words leave it as it is.

@@ -399,7 +399,7 @@ fn told_before(session: &PlannerSession, order: &NewOrder, lang: Lang) -> Vec<St
     let person = &session.person;
     let wishes = person.preferences.iter().map(|(_, wish)| wish);
     let kept = person.task.facts.iter().map(String::as_str).chain(wishes);
-    let about = kept.filter(|text| intent::assets(text).contains(&base));
+    let about = kept.filter(|text| intent::speaks_of(text, base));
     let told = lang.pick("you told me", "您说过");
     about.map(|text| format!("{told}: {text}")).collect()
 }

@@ -48,9 +48,9 @@ fn names_time(plain: &str) -> bool {
 /// Returns the words of an order that say for whom or with which means it is placed: this desk
 /// places every order for the person, and would lose them.
 pub(super) fn unclear(message: &str) -> Option<String> {
-    const BEFORE: [&str; 16] = [
-        "for", "with", "using", "via", "through", "on", "in", "from", "into", "to", "by", "under",
-        "as", "per", "every", "each",
+    const BEFORE: [&str; 17] = [
+        "for", "with", "without", "using", "via", "through", "on", "in", "from", "into", "to",
+        "by", "under", "as", "per", "every", "each",
     ];
     let is_part = |c: char| c.is_alphanumeric() || "-_'’.".contains(c);
     let plain = message.to_lowercase();

@@ -8,17 +8,31 @@ use super::WORDS;
 /// Returns the assets that a message names, in either language, other than those that it excludes:
 /// "ETH, not BTC". A name that is nearly one of theirs is one.
 pub fn assets(message: &str) -> Vec<&'static str> {
+    let message = respelled(message);
+    let named = named_in(&message);
+    named
+        .filter(|(_, names)| !is_excluded(&message, names))
+        .map(|(asset, _)| asset)
+        .collect()
+}
+
+/// Returns true if a text names an asset, be it to exclude it: 不要买BTC.
+pub fn speaks_of(text: &str, asset: &str) -> bool {
+    named_in(&respelled(text)).any(|(named, _)| named == asset)
+}
+
+fn named_in(message: &str) -> impl Iterator<Item = (&'static str, &'static [String])> {
+    let all = WORDS.assets.iter();
+    let all = all.map(|(asset, names)| (asset.as_str(), names.as_slice()));
+    all.filter(move |(_, names)| names_any(message, names))
+}
+
+/// Returns a message with the names of assets as they are spelled.
+fn respelled(message: &str) -> String {
     let known = WORDS.assets.values().flatten().map(String::as_str);
     let latin: BTreeSet<&str> = known.filter(|name| name.is_ascii()).collect();
     // "Either" is a word, and no misspelled coin.
-    let message = respell(&apart(&normalize(message)), &latin, |word| word == "either");
-    let mut found = vec![];
-    for (asset, names) in &WORDS.assets {
-        if names_any(&message, names) && !is_excluded(&message, names) {
-            found.push(asset.as_str());
-        }
-    }
-    found
+    respell(&apart(&normalize(message)), &latin, |word| word == "either")
 }
 
 /// Returns a text with a space between a number and the word behind it: 0.1BTC.
