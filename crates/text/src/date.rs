@@ -100,7 +100,8 @@ fn read(text: &str, mut reader: Reader) -> DatedText {
             }
         }
         if let Some(behind) = read {
-            is_end |= before_word(tail(before).trim_end(), &UNTIL).is_some();
+            let lead = tail(before).trim_end();
+            is_end |= before_word(lead, &UNTIL).is_some() || follows_no_day(lead);
             rest.push_str(text.get(end..at).unwrap_or_default());
             rest.push(' ');
             end = lower.len() - behind.len();
@@ -596,6 +597,20 @@ const TO: [&str; 11] = [
 ];
 /// Those of them that say without a first day that a day is the last one.
 const UNTIL: [&str; 4] = ["until", "till", "til", "直到"];
+
+/// Returns true if words lead from what is written like a day to the next one: of "31 November to" none
+/// was read, as there is none, and the next is no first day.
+fn follows_no_day(lead: &str) -> bool {
+    const TO: [&str; 5] = ["to", "through", "到", "至", "-"];
+    let Some(day) = before_word(lead, &TO).map(str::trim_end) else {
+        return false;
+    };
+    // "31 November" and "November 31".
+    let digits = day.trim_end_matches(|c: char| c.is_ascii_digit());
+    let named = digits.trim_end().rsplit(|c: char| !c.is_ascii_alphabetic());
+    let month = named.into_iter().next().and_then(month);
+    month.is_some_and(|(_, rest)| rest.is_empty()) || day.ends_with(['日', '号'])
+}
 
 /// Reads 至5日, `- 5`: a day of the month of the last day.
 fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)> {

@@ -278,11 +278,14 @@ impl FileStore {
 
     /// Returns true if the content of a file is here, waiting or kept.
     pub(crate) fn has(&self, thread: &ThreadId, file: &Attachment) -> bool {
+        let place = self.place(thread);
+        self.is_kept(file) || place.is_some_and(|place| place.join(&file.digest).exists())
+    }
+
+    /// Returns true if the content of a file is kept, as a document was written with it.
+    pub(crate) fn is_kept(&self, file: &Attachment) -> bool {
         let kept = self.folder.as_ref().map(|folder| folder.join("kept"));
-        let places = [self.place(thread), kept].into_iter().flatten();
-        places
-            .map(|place| place.join(&file.digest))
-            .any(|path| path.exists())
+        kept.is_some_and(|kept| kept.join(&file.digest).exists())
     }
 
     /// Returns the folder of a conversation, which may have any name.

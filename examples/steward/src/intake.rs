@@ -35,7 +35,9 @@ pub(crate) async fn prepared(
 ) -> Result<Vec<Update>, BoxError> {
     let state = cx.state();
     let request = state.request.as_ref().ok_or("nothing is requested")?;
-    let files = deps.files.of(cx.thread(), &state.employee)?;
+    let mut files = deps.files.of(cx.thread(), &state.employee)?;
+    let of_next = files_of_next(deps, state, &files);
+    files.extend(of_next);
     let words = if state.is_pending() {
         &state.message
     } else {
@@ -70,9 +72,25 @@ pub(crate) async fn prepared(
     Ok(before.chain(requested).collect())
 }
 
+/// Returns the files that a document was written with and that an open task has, too: they wait no more,
+/// and their content is kept.
+fn files_of_next(deps: &Deps, state: &Steward, waiting: &[Attachment]) -> Vec<Attachment> {
+    let is_gone = |file: &&Attachment| waiting.iter().all(|it| it.name != file.name);
+    let files = state.files.iter().filter(is_gone);
+    let files = files.filter(|file| state.is_of_task(&file.name));
+    files
+        .filter(|file| deps.files.is_kept(file))
+        .cloned()
+        .collect()
+}
+
 /// Returns the answer to words under a card that ask about documents; none if they do not.
 async fn asides(deps: &Deps, state: &Steward) -> Result<Option<String>, BoxError> {
     let words = (state.message.as_str(), state.lang());
+    let left = deps.desk.left_for_another(words.0, state.base(), words.1);
+    if left.is_some() {
+        return Ok(left);
+    }
     let task = state.steward_state.current();
     let Some(asked) = deps.desk.asked_beside(words.0, task) else {
         return Ok(None);

@@ -8,7 +8,7 @@ mod remark;
 use std::{collections::BTreeMap, sync::Arc};
 
 use fugato::{
-    form::{Fields, text as text_of},
+    form::{Fields, Pattern, text as text_of},
     words::{after_word, amounts, clauses, dates, has_any_word, is_chinese, is_wanted},
 };
 use jiff::civil::Date;
@@ -53,6 +53,8 @@ pub struct RuleReader {
     /// The names of fields where a saved document is changed.
     called: BTreeMap<String, Vec<String>>,
     approver: Vec<String>,
+    /// Match the name of somebody else whose documents are asked for.
+    others: Vec<Pattern>,
     drop: Vec<String>,
     asks: Vec<String>,
     whether: Vec<String>,

@@ -36,7 +36,8 @@ impl RuleData {
                 format!("没有打开的卡片{code}，所以什么也没有同意。"),
             ));
         }
-        self.limited(words, lang)
+        self.of_another(words, lang)
+            .or_else(|| self.limited(words, lang))
             .or_else(|| self.several(words, lang))
             .or_else(|| self.taken_back(words, base, lang))
             .or_else(|| self.reckoned(words, base, lang))
@@ -127,16 +128,32 @@ impl RuleData {
     /// Returns the answer to words that want several things that no plan has together.
     fn several(&self, words: &str, lang: Lang) -> Option<String> {
         let wishes = self.reader.several_wishes(words);
-        let quoted: Vec<_> = wishes.iter().map(|it| format!("“{it}”")).collect();
-        (!quoted.is_empty()).then(|| {
-            lang.pick(
-                format!(
-                    "Please say this one after the other; nothing was done: {}.",
-                    quoted.join(", ")
-                ),
-                format!("请一件一件地说；什么也没做：{}。", quoted.join("、")),
-            )
-        })
+        (!wishes.is_empty()).then(|| one_by_one(&wishes, lang))
+    }
+
+    /// Returns the answer to words under a card that leave it and want something else: "cancel that, and
+    /// claim my taxi".
+    pub(crate) fn left_for_another(&self, words: &str, base: Date, lang: Lang) -> Option<String> {
+        let marks = [",", "，", ";", "；", "。", " and "];
+        let (first, rest) = marks.iter().find_map(|mark| words.split_once(mark))?;
+        let (first, rest) = (first.trim(), rest.trim());
+        let leaves = ShortAnswer::of(first) == Some(ShortAnswer::Cancel);
+        let wants = || {
+            let clauses = self.reader.clauses(self, rest, base);
+            !clauses.is_empty() || self.reader.question(rest).is_some()
+        };
+        (leaves && wants()).then(|| one_by_one(&[first, rest], lang))
+    }
+
+    /// Returns the answer to words about the documents of somebody else: "how much has Bob claimed?".
+    fn of_another(&self, words: &str, lang: Lang) -> Option<String> {
+        let name = self.reader.somebody_else(words)?;
+        Some(lang.pick(
+            format!(
+                "I see and write your own documents only, and none of {name}, so nothing was done."
+            ),
+            format!("我只能查看和办理你自己的单据，不能处理{name}的，所以什么也没做。"),
+        ))
     }
 
     /// Returns the answer to words that take back what they say, if it is not clear what takes its
@@ -306,6 +323,18 @@ impl RuleData {
         days.dedup();
         days
     }
+}
+
+/// Returns the answer to wishes that no plan has together.
+fn one_by_one(wishes: &[&str], lang: Lang) -> String {
+    let quoted: Vec<_> = wishes.iter().map(|it| format!("“{it}”")).collect();
+    lang.pick(
+        format!(
+            "Please say this one after the other; nothing was done: {}.",
+            quoted.join(", ")
+        ),
+        format!("请一件一件地说；什么也没做：{}。", quoted.join("、")),
+    )
 }
 
 /// Returns the answer to words that leave something out of what they name.

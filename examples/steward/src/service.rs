@@ -163,6 +163,10 @@ impl RuleData {
         if asked == DocumentQuestion::Revise || asked.begins_task() && is_named {
             return Some(asked);
         }
+        // Which of them are such fills in nothing: 我哪些报销超过五十块.
+        if asked == DocumentQuestion::List && self.reader.asks_which(text) {
+            return Some(asked);
+        }
         let clauses = self.reader.clauses(self, text, Date::ZERO);
         // Who tells an amount asks for none: 午饭一共40.
         let most = if asked == DocumentQuestion::Total && clauses.iter().any(tells_amount) {
@@ -243,6 +247,9 @@ impl RuleData {
     }
 }
 
+/// The names of data whose words tell what no form has: they are not known.
+const STRANGE: [&str; 2] = ["asides", "others"];
+
 /// Adds the words of all texts in some data.
 fn collect(data: &Value, into: &mut Vec<String>) {
     match data {
@@ -254,7 +261,12 @@ fn collect(data: &Value, into: &mut Vec<String>) {
             into.extend(words.map(str::to_owned));
         }
         Value::Array(all) => all.iter().for_each(|it| collect(it, into)),
-        Value::Object(all) => all.values().for_each(|it| collect(it, into)),
+        Value::Object(all) => {
+            let known = all
+                .iter()
+                .filter(|(name, _)| !STRANGE.contains(&name.as_str()));
+            known.for_each(|(_, it)| collect(it, into));
+        }
         _ => {}
     }
 }
@@ -287,6 +299,9 @@ pub struct Situation {
     pub targets: Vec<Document>,
     /// True if the words were read before in this request.
     pub is_read: bool,
+    /// True if the words came with a no to the card.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rejects: bool,
 }
 
 impl Situation {
@@ -315,6 +330,7 @@ impl Situation {
             },
             plan: state.steward_state.clone(),
             is_read: state.intent_result.is_some() || state.runtime_decision.is_some(),
+            rejects: state.rejects,
         }
     }
 

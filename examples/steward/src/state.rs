@@ -271,15 +271,15 @@ impl Steward {
 
     /// Returns the files that no task has yet and that no words have left aside.
     pub(crate) fn new_files(&self) -> impl Iterator<Item = &Attachment> {
-        let tasks = &self.steward_state.tasks;
-        let is_used = |name: &str| {
-            let of_task =
-                |task: &PlanTask| strings(task.fields.get("attachments")).any(|it| it == name);
-            tasks.iter().any(of_task)
-        };
-        let is_new =
-            move |file: &&Attachment| !self.set_aside.contains(&file.name) && !is_used(&file.name);
-        self.files.iter().filter(is_new)
+        let is_aside = |file: &Attachment| self.set_aside.contains(&file.name);
+        let files = self.files.iter();
+        files.filter(move |file| !is_aside(file) && !self.is_of_task(&file.name))
+    }
+
+    /// Returns true if a task of the plan has the file of this name.
+    pub(crate) fn is_of_task(&self, name: &str) -> bool {
+        let has = |task: &PlanTask| strings(task.fields.get("attachments")).any(|it| it == name);
+        self.steward_state.tasks.iter().any(has)
     }
 
     /// Returns true if the verdict lets the conversation act.

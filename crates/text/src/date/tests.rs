@@ -12,6 +12,21 @@ fn ahead(text: &str) -> Vec<Date> {
 }
 
 #[test]
+fn a_day_behind_one_that_there_is_not_is_the_last() {
+    for (text, is_end) in [
+        ("31 November to 2 December", true),
+        ("November 31 to December 2", true),
+        ("2月30日到3月2日", true),
+        ("2 December", false),
+        ("go to Vienna on 2 December", false),
+        ("到3月2日", false),
+    ] {
+        let read = dates(text, today(), DateDirection::Ahead);
+        assert_eq!((read.dates.len(), read.is_end), (1, is_end), "{text}");
+    }
+}
+
+#[test]
 fn a_day_that_is_excluded_is_none_of_the_dates() {
     let (second, wednesday) = (date(2026, 3, 2), date(2026, 3, 4));
     for (text, days, excluded) in [

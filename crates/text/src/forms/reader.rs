@@ -94,7 +94,8 @@ impl FormReader {
 
     /// Returns the parts of a text that look like facts of a form and were not taken up: numbers that
     /// are in none of the fields that were read, days that the form has no field for or that end before
-    /// they begin, what is quoted and in none of them, and places where it goes to several.
+    /// they begin, what is quoted and in none of them, the asides of the rules, and places where it goes to
+    /// several.
     pub fn unread<N>(&self, form: &Form<N>, text: &str, read: &Fields, base: Date) -> Vec<String> {
         let unnamed = self.unnamed(text);
         let dated = dates(&unnamed, base, form.toward);
@@ -128,6 +129,13 @@ impl FormReader {
             !form.names_only_choices(quote) && !told.any(|told| told.contains(quote))
         });
         unread.extend(quotes.map(str::to_owned));
+        let asides = self.rules.asides.iter().flat_map(|it| it.all(&dated.rest));
+        unread.extend(
+            asides
+                .map(str::trim)
+                .filter(|it| !is_told(it))
+                .map(str::to_owned),
+        );
         let goals = self.rules.places.goals(&dated.rest);
         if goals.len() > 1 && fields(FieldKind::Place).next().is_some() {
             unread.extend(goals);

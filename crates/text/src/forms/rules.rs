@@ -7,7 +7,7 @@ use super::Pattern;
 use crate::{
     day_mentions,
     intent::ends_in_denial,
-    word::{before_word, tail},
+    word::{after_word, before_word, tail},
 };
 
 /// The rules that find the facts of forms in a text. Each may be left out, and then finds nothing.
@@ -29,6 +29,8 @@ pub struct TextRules {
     /// Patterns of facts that belong to other fields, and are left out of texts. In them `{field}`
     /// is any word of the choice of that name.
     pub facts: Vec<String>,
+    /// Matches what no field of a form takes, wherever it stands, such as who comes along.
+    pub asides: Vec<Pattern>,
     /// The rules for places.
     pub places: Places,
 }
@@ -115,14 +117,42 @@ impl Places {
                 found.push((at, name));
             }
         }
+        self.join(text, &lower, &mut found);
         found.sort_unstable();
         let mut seen = BTreeSet::new();
         found.retain(|(_, name)| seen.insert(*name));
         found.into_iter().map(|(_, name)| name.to_owned()).collect()
     }
 
+    /// Adds the places that are joined to one of those that a text goes to: "to Vienna and Salzburg",
+    /// 去上海或者杭州. A customer who is joined to a city is no place.
+    fn join<'t>(&'t self, text: &'t str, lower: &str, found: &mut Vec<(usize, &'t str)>) {
+        const JOINS: [&str; 13] = [
+            "and to", "or to", "and", "or", "&", "和", "与", "及", "、", "或者", "还是", "或",
+            "以及",
+        ];
+        let known = self.known_in(lower);
+        let mut next: Vec<usize> = found.iter().map(|(at, name)| at + name.len()).collect();
+        while let Some(end) = next.pop() {
+            let Some(behind) = lower.get(end..).map(str::trim_start) else {
+                continue;
+            };
+            let Some(place) = after_word(behind, &JOINS).map(str::trim_start) else {
+                continue;
+            };
+            let at = lower.len() - place.len();
+            let is_city = |(from, _): &&(usize, &str)| *from == at;
+            let named = known.iter().find(is_city).map(|(_, name)| *name);
+            let named = named.or_else(|| capitalised(text.get(at..)?));
+            if let Some(name) = named.filter(|_| found.iter().all(|(from, _)| *from != at)) {
+                found.push((at, name));
+                next.push(at + name.len());
+            }
+        }
+    }
+
     /// Returns the known places in a text in lower case that nothing denies, with their positions.
-    fn known_in<'t>(&'t self, lower: &'t str) -> Vec<(usize, &'t str)> {
+    fn known_in<'t>(&'t self, lower: &str) -> Vec<(usize, &'t str)> {
         let names = self.known.iter().flat_map(|place| [&place.zh, &place.en]);
         let found = names.flat_map(|name| {
             let word = name.to_lowercase();
@@ -141,6 +171,21 @@ impl Places {
         let is_meant = |at: usize| !is_denied(lower.get(..at).unwrap_or_default());
         found.filter(|(at, _)| is_meant(*at)).collect()
     }
+}
+
+/// Returns the word that a text begins with, if it is a name in Latin letters that only a comma, an end
+/// or a further fact follows: "Salzburg, by train", but not "Anna visits us".
+fn capitalised(text: &str) -> Option<&str> {
+    const FACTS: [&str; 8] = ["from", "on", "by", "for", "in", "until", "and", "or"];
+    let end = text
+        .find(|c: char| !c.is_alphabetic())
+        .unwrap_or(text.len());
+    let (name, behind) = text.split_at(end);
+    let is_name = name.len() > 1 && name.is_ascii() && name.starts_with(char::is_uppercase);
+    let behind = behind.trim_start();
+    let ends = !behind.starts_with(char::is_alphanumeric) || after_word(behind, &FACTS).is_some();
+    let is_day = !day_mentions(&name.to_ascii_lowercase()).is_empty();
+    (is_name && ends && !is_day).then_some(name)
 }
 
 /// Returns true if the words right before a place, or a word of a choice, say that it is not meant:

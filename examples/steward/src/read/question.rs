@@ -1,7 +1,7 @@
 //! Questions about documents, and wishes that a message has beside one.
 use fugato::words::{
-    Phrases, after_word, before_word, has_any_word, is_chinese, is_question, is_wanted, money,
-    money_in,
+    Phrases, after_word, before_word, day_mentions, has_any_word, is_chinese, is_question,
+    is_wanted, money, money_in, month,
 };
 
 use super::{DocumentQuestion, PartWish, RuleReader, SHORT, document_ids, exchanged};
@@ -84,9 +84,16 @@ impl RuleReader {
             let named = is_theirs || has_any_word(text, &documents.collect::<Vec<_>>());
             self.means_question(text) && named
         };
-        let lists =
-            has_any_word(text, &self.list) || is_named && finds() || owns() || self.is_name(text);
+        let which = has_any_word(text, &self.list) || self.asks_which(text);
+        let lists = which || is_named && finds() || owns() || self.is_name(text);
         lists.then_some(DocumentQuestion::List)
+    }
+
+    /// Returns true if a text asks which of one's documents are such: 我哪些报销超过五十块.
+    pub(crate) fn asks_which(&self, text: &str) -> bool {
+        let which = ["which of my", "哪些", "哪几", "哪张", "哪份", "哪笔"];
+        let own = ["my", "i", "我"];
+        has_any_word(text, &which) && has_any_word(text, &own) && self.form_of(text).is_some()
     }
 
     /// Returns true if a text asks about one of these deeds and does not ask for it: "can I withdraw
@@ -296,10 +303,29 @@ impl RuleReader {
         begins || is_chinese(text) && has_any_word(text, &self.whether)
     }
 
+    /// Returns the person whose documents a text is about, if that is somebody else.
+    pub(crate) fn somebody_else<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let name = self.others.iter().find_map(|other| other.first(text))?;
+        let lower = name.to_lowercase();
+        let is_time = !day_mentions(&lower).is_empty() || month(&lower).is_some();
+        let is_own = ["我", "你", "您", "这", "那", "自己"]
+            .iter()
+            .any(|own| name.contains(own));
+        (!is_time && !is_own).then_some(name)
+    }
+
     /// Returns true if a text is the name of one's documents, and says nothing of them.
     pub(super) fn is_name(&self, text: &str) -> bool {
         let lower = text.to_lowercase();
-        let documents = self.kind.iter().flat_map(|kind| &kind.documents);
+        // 我的报销 asks for what there is.
+        let owns = lower.contains("我的");
+        let words = self.kind.iter().filter(|_| owns);
+        let words = words.flat_map(|kind| kind.words.iter().filter(|word| !word.is_ascii()));
+        let documents = self
+            .kind
+            .iter()
+            .flat_map(|kind| &kind.documents)
+            .chain(words);
         let without = |text: String, word: &String| text.replace(word.as_str(), " ");
         let rest = documents.fold(lower.clone(), without);
         let is_named = rest.len() != lower.len() || rest != lower;

@@ -55,7 +55,10 @@ impl NextStepJudge {
         if denied.is_some() && denied == own {
             return Some(RuntimeDecision::Cancel);
         }
-        if desk.not_a_wish(words, at.base(), Lang::En).is_some() {
+        if desk.not_a_wish(words, at.base(), Lang::En).is_some()
+            || is_complete(desk, task)
+                && desk.left_for_another(words, at.base(), Lang::En).is_some()
+        {
             return Some(RuntimeDecision::Unclear);
         }
         if desk.reader.means_next(words) {
@@ -78,7 +81,10 @@ impl NextStepJudge {
         if desk.reader.means_drop(words) {
             return Some(RuntimeDecision::Cancel);
         }
-        match desk.asked_beside(words, Some(task)) {
+        // A no that is told with a change is about the card: 不对，是去苏州，预算改成800.
+        let asked = desk.asked_beside(words, Some(task));
+        let asked = asked.filter(|it| *it != DocumentQuestion::Revise || !corrects(desk, at));
+        match asked {
             Some(DocumentQuestion::Withdraw) if means_task(desk, words, task) => {
                 return Some(RuntimeDecision::Cancel);
             }
@@ -160,7 +166,11 @@ fn is_further(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
         .get("destination")
         .zip(task.fields.get("destination"))
         .is_some_and(|(goal, known)| !is_same_place(desk, goal, known));
-    if elsewhere && !changes && (read.len() > FEW || desk.reader.goes_somewhere(&told)) {
+    if elsewhere
+        && !changes
+        && !corrects(desk, at)
+        && (read.len() > FEW || desk.reader.goes_somewhere(&told))
+    {
         return true;
     }
     let asks = desk.reader.clauses(desk, words, at.base());
@@ -191,6 +201,13 @@ fn is_further(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
             || !changes && differing > most
             || is_complete && further && !clause.fields.is_empty()
     })
+}
+
+/// Returns true if words came with a no to the card, and name neither a form nor a document: they tell
+/// what is to be different.
+fn corrects(desk: &RuleData, at: &Situation) -> bool {
+    let words = at.message.as_str();
+    at.rejects && desk.reader.form_of(words).is_none() && document_ids(words).is_empty()
 }
 
 fn is_same_place(desk: &RuleData, one: &Value, other: &Value) -> bool {
