@@ -140,6 +140,7 @@ impl CronExpression {
     /// Returns the schedule of a time in a text.
     fn at(reference: &TimeReference, text: &str, now: &Zoned) -> Result<Self, ScheduleError> {
         match reference {
+            TimeReference::In(0) => Err(ScheduleError::Past),
             TimeReference::In(seconds) => {
                 let wait = SignedDuration::from_secs(*seconds);
                 let then = now.checked_add(wait);

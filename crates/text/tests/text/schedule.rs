@@ -144,6 +144,7 @@ fn trn_8_what_is_not_understood_of_a_time_is_named() {
         ("remind me on december 3rd", ScheduleError::NoHour),
         ("每月1号提醒我交房租", ScheduleError::NoHour),
         ("今天8点提醒我", ScheduleError::Past),
+        ("remind me in 0 minutes to jump", ScheduleError::Past),
         ("remind me yesterday at 5 pm", ScheduleError::Past),
         ("昨天提醒我", ScheduleError::Past),
         ("8点和20点提醒我", several("20点")),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{EVERYTHING, reminder, unwanted_notes, words::asked, worth_keeping};
 use crate::{
-    agent::{AgentState, CallRecord, Lang, TurnStop},
+    agent::{AgentState, CallRecord, Lang, TurnState, TurnStop},
     intent::IntentKind,
     tools::WORDS,
 };
@@ -329,7 +329,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
             "不能一次忘掉全部，什么都没有忘掉。记住的内容都在 notes/MEMORY.md 里，您可以删掉任何一行；说“忘掉……”可以删掉一条。",
         ),
         (Some(IntentKind::Remind), _) => {
-            let asks = no_time(reminder::due(&agent.turn).err(), lang);
+            let asks = lacking(&agent.turn, lang);
             let kept = lang.pick("I have written down the rest. ", "其余的记下了。");
             let kept = if agent.turn.remembered { kept } else { "" };
             return format!("{kept}{asks}");
@@ -502,6 +502,21 @@ fn not_forgotten(agent: &AgentState) -> String {
         "忘掉哪一条？现在还什么都没有忘掉：",
     );
     format!("{which}\n{}", notes.join("\n"))
+}
+
+/// Returns the question for what a reminder lacks: its time, or what it is of.
+fn lacking(turn: &TurnState, lang: Lang) -> String {
+    let due = reminder::due(turn);
+    let params = turn.intent.as_ref().map(|intent| &intent.params);
+    let is_of_nothing = params.is_some_and(|it| reminder::task_of(turn, it).is_none());
+    if due.is_ok() && is_of_nothing {
+        let what = lang.pick(
+            "What shall I remind you of? Nothing is scheduled yet.",
+            "提醒您做什么？现在还没有安排。",
+        );
+        return what.to_owned();
+    }
+    no_time(due.err(), lang)
 }
 
 /// Returns the answer to a reminder whose time cannot be used.

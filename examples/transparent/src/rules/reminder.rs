@@ -2,7 +2,7 @@
 use fugato::{
     cron::{self, CANCEL, CREATE, Job, LIST},
     state::{Lang, Role},
-    words::{CronExpression, ScheduleError, day_mentions, untimed},
+    words::{CronExpression, ScheduleError, courtesy, day_mentions, untimed},
 };
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use serde_json::json;
@@ -112,20 +112,41 @@ fn is_only_time(turn: &TurnState, text: &str) -> bool {
     })
 }
 
-/// Returns the step for a reminder. Without a readable time there is none, and the answer says what
-/// is missing.
+/// Returns the step for a reminder. Without a readable time, or of nothing, there is none, and the
+/// answer says what is missing.
 pub(super) fn steps(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
+    match (due(turn), task_of(turn, params)) {
+        (Ok(due), Some(task)) => vec![creating(&due, &task)],
+        _ => vec![],
+    }
+}
+
+/// Returns the task of the reminder that a turn asks for, without its time and without thanks; none if
+/// nothing else is left: "remind me every minute".
+pub(super) fn task_of(turn: &TurnState, params: &Params) -> Option<String> {
+    const LEADS: [&str; 9] = [
+        "to",
+        "that",
+        "of",
+        "about",
+        "at",
+        "remind",
+        "remind me",
+        "提醒",
+        "提醒我",
+    ];
     let text = &reminded(&turn.request.text);
-    let task = if params.kind == WHEN {
+    let told = if params.kind == WHEN {
         params.query.clone()
     } else {
         words::task(text)
     };
-    let Ok(due) = due(turn) else {
-        return vec![];
-    };
-    let task = untimed(&task, &began(turn));
-    vec![creating(&due, task)]
+    let task = untimed(&told, &began(turn)).trim();
+    let (thanked, behind) = task.rsplit_once([',', '，']).unwrap_or((task, ""));
+    let task = courtesy(behind).map_or(task, |_| thanked.trim_end());
+    let says = task.contains(char::is_alphanumeric);
+    let is_time = || schedule(turn, task).is_ok() && is_only_time(turn, task);
+    (says && !LEADS.contains(&task) && !is_time()).then(|| task.to_owned())
 }
 
 /// Returns the schedule of the reminder that a turn asks for.
