@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     Caller, UserMessage,
     address::Address,
-    app_state::{AppState, RunRequest},
+    app_state::{AppState, admission::RunRequest},
     body::JsonBody,
     erased::AnswerRequest,
     error::ApiResult,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
-    app_state::{AppState, RunRequest},
+    app_state::{AppState, admission::RunRequest},
     body::{JsonBody, PathInput},
     erased::AnswerRequest,
     error::{ApiResult, NOT_FOUND},

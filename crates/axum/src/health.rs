@@ -18,12 +18,7 @@ use fugato_state::{ThreadId, say};
 use fugato_store::{LeaseOutcome, LeaseRequest, StoreError, StoreErrorKind, ThreadLog};
 use serde_json::json;
 
-use crate::{
-    BadInput, Caller,
-    app_state::{AppState, ending},
-    erased::RunRest,
-    error::ApiResult,
-};
+use crate::{BadInput, Caller, app_state::AppState, erased::RunRest, error::ApiResult};
 
 /// Counters since the process began.
 #[derive(Debug, Default)]
@@ -145,6 +140,29 @@ pub(crate) struct OpenStream(Arc<Metrics>);
 impl Drop for OpenStream {
     fn drop(&mut self) {
         self.0.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Returns the label of a run's end in the metrics.
+fn ending(end: &Result<RunRest, RunError>) -> &'static str {
+    use RunErrorKind as Kind;
+    match end {
+        Ok(RunRest::Finished(_)) => "finished",
+        Ok(RunRest::Interrupted(_)) => "parked",
+        Ok(RunRest::Other) => "other",
+        Err(error) => match &error.kind {
+            Kind::Cancelled { .. } => "cancelled",
+            Kind::HandedOver => "handed_over",
+            Kind::Answer(_)
+            | Kind::Busy { .. }
+            | Kind::Waiting { .. }
+            | Kind::Unfinished
+            | Kind::NothingToDo
+            | Kind::GraphChanged { .. }
+            | Kind::RequestChanged { .. }
+            | Kind::FailedBefore { .. } => "refused",
+            _ => "failed",
+        },
     }
 }
 

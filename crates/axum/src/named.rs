@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
-    app_state::{AppState, RunRequest},
+    app_state::{AppState, admission::RunRequest},
     body::{JsonBody, PathInput, QueryInput},
     erased::AnswerRequest,
     error::{ApiError, ApiResult},

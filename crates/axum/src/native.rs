@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
-    app_state::{AppState, RunRequest},
+    app_state::{AppState, admission::RunRequest},
     body::{JsonBody, PathInput, QueryInput},
     erased::AnswerRequest,
     error::{ApiError, ApiResult},

@@ -23,7 +23,10 @@ use tokio::sync::oneshot;
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
-    app_state::{AdmittedRun, AppState, RunRequest},
+    app_state::{
+        AppState,
+        admission::{AdmittedRun, RunRequest},
+    },
     body::JsonBody,
     collect::Completion,
     erased::{AnswerRequest, RunRest},

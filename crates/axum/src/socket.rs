@@ -26,7 +26,7 @@ use tokio::time::Interval;
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
-    app_state::{AppState, RunRequest},
+    app_state::{AppState, admission::RunRequest},
     body::QueryInput,
     erased::AnswerRequest,
     error::{ApiError, ApiResult},
