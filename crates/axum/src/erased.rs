@@ -21,7 +21,11 @@ use tokio::sync::oneshot;
 use crate::{
     Caller, ServedAgent, ThreadAccess, TimelineItem, UserMessage,
     error::{ApiError, ApiResult},
-    send::{self, GivenAnswers, SendOutcome, answer, shown, speak, with_fields},
+    send::{
+        self, SendOutcome,
+        answer::{GivenAnswers, answer, shown, with_fields},
+        speak,
+    },
     timeline::{Timeline, TimelineEntry},
 };
 
