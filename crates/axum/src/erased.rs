@@ -26,7 +26,7 @@ use crate::{
         answer::{GivenAnswers, answer, shown, with_fields},
         speak,
     },
-    timeline::{Timeline, TimelineEntry},
+    timeline::reader::{Timeline, TimelineEntry},
 };
 
 /// The number of records in one read.

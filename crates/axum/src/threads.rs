@@ -21,7 +21,7 @@ use crate::{
     body::{JsonBody, PathInput, QueryInput},
     error::{ApiError, ApiResult},
     incoming,
-    timeline::{TimelineEntry, redacted},
+    timeline::reader::{TimelineEntry, redacted},
 };
 
 /// The number of threads in a page of the list, unless the client sets a limit.
