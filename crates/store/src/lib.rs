@@ -24,7 +24,8 @@ pub use log::{
 };
 pub use memory::MemoryLog;
 pub use relocate::{
-    Absence, MoveReport, Route, absence, busy_text, is_away, is_departure, is_move, move_thread,
+    Absence, Route, busy_text, is_away, is_departure, is_move,
+    mover::{MoveReport, absence, move_thread},
 };
 pub use rows::{KeyReusedError, RowTable, WriteTable, row_changes};
 pub use statement::{Cell, QueryRows, Statement};
