@@ -1,4 +1,4 @@
-//! Stores for the suites, in memory and in folders.
+//! Stores for the suites, in memory and in folders, and requests to them.
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -7,6 +7,11 @@ use std::{
 use fugato_commits::{
     CommitLog, CommitLogOptions,
     object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory},
+};
+use fugato_state::{Millis, Seq, ThreadId};
+use fugato_store::{
+    Commit, Expect, Fence, Lease, LeaseOutcome, LeaseRequest, Record, Snapshot, Status, StoreError,
+    StoreErrorKind, ThreadLog,
 };
 use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
 use tempfile::TempDir;
@@ -115,4 +120,50 @@ impl LogFactory for Objects {
     async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         Ok(OpenedLog::whole(self.reopened_log(clock).await?))
     }
+}
+
+pub(crate) fn thread(name: &str) -> ThreadId {
+    ThreadId::new(name).expect("tests use short names")
+}
+
+pub(crate) fn commit(head: Seq, fence: Fence, text: &str) -> Commit {
+    Commit {
+        expect: Expect { head, fence },
+        nonce: u128::from(head) + 1,
+        records: vec![Record(text.into())],
+        status: Status::Runnable,
+        base: None,
+    }
+}
+
+pub(crate) fn fold(seq: Seq) -> Snapshot {
+    let body = format!("up to {seq}").into_bytes();
+    Snapshot { seq, body }
+}
+
+pub(crate) async fn acquire(
+    log: &impl ThreadLog,
+    name: &str,
+    ttl: Millis,
+) -> Result<Lease, StoreError> {
+    let (thread, owner) = (thread(name), "owner".to_owned());
+    let request = LeaseRequest::Acquire { thread, owner, ttl };
+    match log.lease(request).await? {
+        LeaseOutcome::Granted(leases) => Ok(leases.into_iter().next().expect("one was asked for")),
+        other => panic!("no lease: {other:?}"),
+    }
+}
+
+/// Returns the records of a thread after its fold.
+pub(crate) async fn texts(log: &impl ThreadLog, name: &str) -> Vec<String> {
+    let base = log.head(&thread(name)).await.expect("it can be read");
+    let base = base.map_or(0, |head| head.base);
+    let read = log.read(&thread(name), base + 1, 1_000).await;
+    let records = read.expect("it can be read").into_iter();
+    let texts = records.map(|(_, record)| String::from_utf8_lossy(&record.0).into_owned());
+    texts.collect()
+}
+
+pub(crate) fn kind<T>(result: Result<T, StoreError>) -> Result<T, StoreErrorKind> {
+    result.map_err(|error| error.kind)
 }

@@ -11,3 +11,4 @@ mod moved;
 mod restore;
 mod s3;
 mod ship;
+mod suspended;

@@ -5,23 +5,22 @@ use fugato_commits::{
     CommitLog, CommitLogOptions, Home, RestorePoint, RestoreReport, ShippingLog,
     object_store::memory::InMemory,
 };
-use fugato_state::{Millis, Seq, ThreadId};
+use fugato_state::{Millis, Seq};
 use fugato_store::{
-    AppendResult, Claim, Commit, Expect, Fence, Head, InterceptedLog, Lease, LeaseOutcome,
-    LeaseRequest, MemoryLog, Record, Route, Snapshot, Status, StoreError, StoreErrorKind,
-    ThreadAdmin as _, ThreadLog, move_thread,
+    AppendResult, Claim, Commit, Expect, Fence, Head, InterceptedLog, LeaseOutcome, LeaseRequest,
+    MemoryLog, Record, Route, Status, StoreError, StoreErrorKind, ThreadAdmin as _, ThreadLog,
+    move_thread,
 };
 use fugato_testkit::log::TestClock;
 
-use crate::mortal::{Life, MortalObjects};
+use crate::{
+    common::{acquire, fold, texts, thread},
+    mortal::{Life, MortalObjects},
+};
 
 /// Some day in 2033.
 const BEGIN: Millis = 2_000_000_000_000;
 const TTL: Millis = 60_000;
-
-fn thread(name: &str) -> ThreadId {
-    ThreadId::new(name).expect("tests use short names")
-}
 
 fn commit(head: Seq, fence: Fence, texts: &[&str], status: Status) -> Commit {
     Commit {
@@ -31,11 +30,6 @@ fn commit(head: Seq, fence: Fence, texts: &[&str], status: Status) -> Commit {
         status,
         base: None,
     }
-}
-
-fn fold(seq: Seq) -> Snapshot {
-    let body = format!("up to {seq}").into_bytes();
-    Snapshot { seq, body }
 }
 
 /// The machines of a test, which outlive the processes on them.
@@ -109,25 +103,8 @@ fn disk(clock: &TestClock) -> MemoryLog {
     MemoryLog::with_clock(move || clock.now())
 }
 
-async fn texts(log: &impl ThreadLog, name: &str) -> Vec<String> {
-    let base = head(log, name).await.map_or(0, |head| head.base);
-    let read = log.read(&thread(name), base + 1, 1_000).await;
-    let records = read.expect("it can be read").into_iter();
-    let texts = records.map(|(_, record)| String::from_utf8_lossy(&record.0).into_owned());
-    texts.collect()
-}
-
 async fn head(log: &impl ThreadLog, name: &str) -> Option<Head> {
     log.head(&thread(name)).await.expect("it can be read")
-}
-
-async fn acquire(log: &impl ThreadLog, name: &str) -> Result<Lease, StoreError> {
-    let (thread, owner, ttl) = (thread(name), "owner".to_owned(), TTL);
-    let outcome = log.lease(LeaseRequest::Acquire { thread, owner, ttl });
-    match outcome.await? {
-        LeaseOutcome::Granted(leases) => Ok(leases.into_iter().next().expect("one was asked for")),
-        other => panic!("no lease: {other:?}"),
-    }
 }
 
 /// The last position and fence that a process was given.
@@ -140,7 +117,7 @@ struct Acknowledgement {
 /// Writes a thread in several commits, one of them with a fold, and compacts it.
 async fn write(process: &Process, told: &mut Acknowledgement) -> Result<(), StoreError> {
     let desk = thread("desk");
-    told.fence = acquire(process, "desk").await?.fence;
+    told.fence = acquire(process, "desk", TTL).await?.fence;
     let mut tell = async |commit: Commit| {
         let appended = process.append(&desk, &commit).await?;
         told.head = appended.head;
@@ -231,7 +208,7 @@ async fn k31_what_a_killed_process_left_is_shipped_before_the_next_begins() -> R
         }
         world.clock.advance(TTL + 1);
         let next = told(world.process(&Life::default()).await)?;
-        told(acquire(&next, "desk").await)?;
+        told(acquire(&next, "desk", TTL).await)?;
         let new = world.elsewhere();
         let own = head(&world.disk, "desk").await;
         let restored = new.restore("desk", &Life::default()).await;
@@ -254,7 +231,7 @@ async fn k31_what_a_killed_process_left_is_shipped_before_the_next_begins() -> R
 async fn fill(process: &Process) -> Result<(), StoreError> {
     write(process, &mut Acknowledgement::default()).await?;
     // One that sleeps, without a fold.
-    let fence = acquire(process, "bed").await?.fence;
+    let fence = acquire(process, "bed", TTL).await?.fence;
     let sleeping = Status::Sleeping { until: BEGIN + 5 };
     let bed = thread("bed");
     process
@@ -262,7 +239,7 @@ async fn fill(process: &Process) -> Result<(), StoreError> {
         .await?;
     // One that is nothing but its fold.
     let grave = thread("grave");
-    let fence = acquire(process, "grave").await?.fence;
+    let fence = acquire(process, "grave", TTL).await?.fence;
     let end = commit(0, fence, &["x", "y"], Status::Idle);
     process.append(&grave, &end).await?;
     process.compact(&grave, fold(2)).await?;
@@ -311,7 +288,7 @@ async fn k31_a_restore_that_is_killed_anywhere_leaves_one_home_at_most() -> Resu
             holds(is_refused, format!("{name} at its old home: {refused:?}"))?;
             let fresh = told(old.process(&Life::default()).await)?;
             holds(
-                acquire(&fresh, name).await.is_err(),
+                acquire(&fresh, name, TTL).await.is_err(),
                 "the old home leases it",
             )?;
         }
@@ -325,7 +302,7 @@ async fn k31_a_restore_that_is_killed_anywhere_leaves_one_home_at_most() -> Resu
 /// Appends a record to a thread as its next process.
 async fn go_on(world: &World, process: &Process, name: &str) -> Result<(), StoreError> {
     let there = head(&world.disk, name).await;
-    let lease = acquire(process, name).await?;
+    let lease = acquire(process, name, TTL).await?;
     let there = there.expect("a thread that can be leased is there");
     let next = commit(there.seq, lease.fence, &["more"], Status::Idle);
     process.append(&thread(name), &next).await.map(|_| ())
@@ -351,10 +328,10 @@ async fn k31_a_thread_that_moves_is_not_restored_from_its_copy() -> Result<(), S
         let homes = async || {
             old.clock.advance(TTL + 1);
             let process = old.process(&Life::default()).await;
-            let is_old = acquire(&told(process)?, "desk").await.is_ok();
+            let is_old = acquire(&told(process)?, "desk", TTL).await.is_ok();
             let mut homes = if is_old { vec!["old"] } else { vec![] };
             for (name, log) in [("new", &target), ("elsewhere", &elsewhere.disk)] {
-                if head(log, "desk").await.is_some() && acquire(log, "desk").await.is_ok() {
+                if head(log, "desk").await.is_some() && acquire(log, "desk", TTL).await.is_ok() {
                     homes.push(name);
                 }
             }
@@ -392,7 +369,7 @@ async fn k31_a_thread_that_moved_and_came_back_is_restored_from_its_copy() -> Re
     told(move_thread(&desk, &process, &target, &there).await)?;
     let copy = told(old.copy(&Life::default()).await)?;
     assert_eq!(told(copy.moved_to(&desk).await)?.as_deref(), Some("new"));
-    let lease = told(acquire(&target, "desk").await)?;
+    let lease = told(acquire(&target, "desk", TTL).await)?;
     let next = commit(lease.head, lease.fence, &["more"], Status::Idle);
     told(target.append(&desk, &next).await)?;
     told(move_thread(&desk, &target, &process, &back).await)?;
@@ -430,7 +407,7 @@ async fn k31_a_thread_of_many_megabytes_arrives_whole_or_for_nobody() -> Result<
         let _ = new.restore("desk", &life).await;
         let there = head(&new.disk, "desk").await.map_or(0, |head| head.seq);
         new.clock.advance(TTL + 1);
-        let claimed = acquire(&new.disk, "desk").await;
+        let claimed = acquire(&new.disk, "desk", TTL).await;
         let is_free = claimed.is_ok();
         holds(
             !is_free || there % 20 == 0,
@@ -467,7 +444,7 @@ async fn k31_a_copy_is_written_by_its_home_alone() -> Result<(), String> {
     assert_eq!(told(claimed)?, LeaseOutcome::Granted(vec![]));
     for name in NAMES {
         let desk = thread(name);
-        let refused = acquire(&copy, name).await.map_err(|error| error.kind);
+        let refused = acquire(&copy, name, TTL).await.map_err(|error| error.kind);
         assert!(
             matches!(refused, Err(StoreErrorKind::Busy { .. })),
             "{refused:?}"
@@ -487,12 +464,12 @@ async fn k31_a_copy_is_written_by_its_home_alone() -> Result<(), String> {
             fence,
         };
         let _ = copy.lease(release).await;
-        assert!(acquire(&copy, name).await.is_err());
+        assert!(acquire(&copy, name, TTL).await.is_err());
     }
     // A new store in the place of one that was lost does not begin the thread anew.
     let new = world.elsewhere();
     let process = told(new.process(&Life::default()).await)?;
-    assert!(acquire(&process, "desk").await.is_err());
+    assert!(acquire(&process, "desk", TTL).await.is_err());
     assert_eq!(head(&new.disk, "desk").await, None);
     Ok(())
 }
@@ -528,7 +505,7 @@ async fn k31_a_thread_goes_on_at_a_time_or_a_position() -> Result<(), String> {
             assert_eq!(new.texts("desk").await, ALL[..head]);
             // What was left behind stays there, so that the new home ships elsewhere.
             let process = told(new.process(&Life::default()).await)?;
-            assert_eq!(acquire(&process, "desk").await.is_ok(), left == 0);
+            assert_eq!(acquire(&process, "desk", TTL).await.is_ok(), left == 0);
         }
     }
     let new = old.elsewhere();
