@@ -135,7 +135,8 @@ impl RawClient {
     }
 }
 
-fn counter() -> (ToolServer, Arc<AtomicU64>) {
+/// Returns a server of notes whose one tool needs consent, and the number of its calls.
+pub(crate) fn counter() -> (ToolServer, Arc<AtomicU64>) {
     let done = Arc::new(AtomicU64::new(0));
     let counts = done.clone();
     let registry = Registry::builder()

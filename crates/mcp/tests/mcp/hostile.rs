@@ -10,34 +10,20 @@ use std::sync::{
 };
 
 use bytes::Bytes;
-use fugato_mcp::{HttpServing, Stateless, ToolHttpService, ToolServer};
-use fugato_tool::{GateChain, NoArguments, Registry, ToolContext, ToolSpec, confirm_writes};
+use fugato_mcp::{HttpServing, ToolHttpService};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use serde_json::{Value, json};
 use tower_service::Service;
+
+use crate::agreement::counter;
 
 type Answer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
 const NEWEST: &str = "2026-07-28";
 
 fn notes(serving: HttpServing) -> (ToolHttpService, Arc<AtomicU64>) {
-    let done = Arc::new(AtomicU64::new(0));
-    let counts = done.clone();
-    let registry = Registry::builder()
-        .function(
-            ToolSpec::write("append", "Appends."),
-            move |_: ToolContext<'_>, NoArguments {}| {
-                Ok(format!(
-                    "line {}",
-                    counts.fetch_add(1, Ordering::Relaxed) + 1
-                ))
-            },
-        )
-        .build()
-        .unwrap();
-    let gates = GateChain::new().with(confirm_writes);
-    let server = ToolServer::new("notes", registry, Stateless::new()).gates(gates);
+    let (server, done) = counter();
     (server.http(serving), done)
 }
 
