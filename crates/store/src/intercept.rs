@@ -31,34 +31,23 @@ pub enum StoreCall<'a> {
 }
 
 /// An interceptor between a program and its store. It sees every request, and counts, delays or
-/// fails it, or does something besides.
+/// fails it, or does something besides. A function is one that refuses requests: the store gets
+/// those for which it returns `Ok`.
 ///
 /// ```
-/// use std::future::Future;
-///
 /// use fugato_state::ThreadId;
 /// use fugato_store::{
-///     Intercept, InterceptedLog, MemoryLog, StoreCall, StoreError, StoreErrorKind, ThreadLog,
+///     InterceptedLog, MemoryLog, StoreCall, StoreError, StoreErrorKind, ThreadLog,
 /// };
 ///
-/// /// Nothing more can be written.
-/// struct Full;
-///
-/// impl Intercept for Full {
-///     async fn around<T: Send>(
-///         &self,
-///         asked: StoreCall<'_>,
-///         act: impl Future<Output = Result<T, StoreError>> + Send,
-///     ) -> Result<T, StoreError> {
-///         match asked {
-///             StoreCall::Append(..) => Err(StoreError::new(StoreErrorKind::Full, "append")),
-///             _ => act.await,
-///         }
-///     }
-/// }
+/// // Nothing more can be written.
+/// let full = |asked: StoreCall<'_>| match asked {
+///     StoreCall::Append(..) => Err(StoreError::new(StoreErrorKind::Full, "append")),
+///     _ => Ok(()),
+/// };
 ///
 /// # futures::executor::block_on(async {
-/// let log = InterceptedLog::new(MemoryLog::default(), Full);
+/// let log = InterceptedLog::new(MemoryLog::default(), full);
 /// assert_eq!(log.head(&ThreadId::new("desk")?).await?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
@@ -79,6 +68,20 @@ impl<I: Intercept> Intercept for Arc<I> {
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> impl Future<Output = Result<T, StoreError>> + Send {
         (**self).around(asked, act)
+    }
+}
+
+impl<F> Intercept for F
+where
+    F: Fn(StoreCall<'_>) -> Result<(), StoreError> + Send + Sync,
+{
+    async fn around<T: Send>(
+        &self,
+        asked: StoreCall<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        self(asked)?;
+        act.await
     }
 }
 
@@ -185,31 +188,23 @@ mod tests {
     use crate::{Expect, MemoryLog, Status, StoreErrorKind};
 
     /// Lets nothing through, and fails with the name of the request.
-    struct ClosedLog;
-
-    impl Intercept for ClosedLog {
-        async fn around<T: Send>(
-            &self,
-            asked: StoreCall<'_>,
-            _: impl Future<Output = Result<T, StoreError>> + Send,
-        ) -> Result<T, StoreError> {
-            let asked = match asked {
-                StoreCall::Append(..) => "append",
-                StoreCall::Read => "read",
-                StoreCall::Head => "head",
-                StoreCall::Lease(_) => "lease",
-                StoreCall::Snapshot => "snapshot",
-                StoreCall::Fork(_) => "fork",
-                StoreCall::Remove(_) => "remove",
-                StoreCall::Admin => "admin",
-            };
-            Err(StoreError::new(StoreErrorKind::Full, asked))
-        }
+    fn closed(asked: StoreCall<'_>) -> Result<(), StoreError> {
+        let asked = match asked {
+            StoreCall::Append(..) => "append",
+            StoreCall::Read => "read",
+            StoreCall::Head => "head",
+            StoreCall::Lease(_) => "lease",
+            StoreCall::Snapshot => "snapshot",
+            StoreCall::Fork(_) => "fork",
+            StoreCall::Remove(_) => "remove",
+            StoreCall::Admin => "admin",
+        };
+        Err(StoreError::new(StoreErrorKind::Full, asked))
     }
 
     #[test]
     fn nothing_passes_by() {
-        let log = InterceptedLog::new(MemoryLog::default(), ClosedLog);
+        let log = InterceptedLog::new(MemoryLog::default(), closed);
         let desk = ThreadId::new("desk").unwrap();
         let next = Commit {
             expect: Expect { head: 0, fence: 0 },

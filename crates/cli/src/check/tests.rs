@@ -6,7 +6,7 @@ use std::sync::{
 use expect_test::{Expect, expect};
 use fugato_graph::{END, Graph, RunnerOptions};
 use fugato_state::MigrateError;
-use fugato_store::{Intercept, InterceptedLog, MemoryLog, StoreCall, StoreError, StoreErrorKind};
+use fugato_store::{InterceptedLog, MemoryLog, StoreCall, StoreError, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -158,29 +158,18 @@ async fn k32_a_check_tells_what_is_refused_and_asked_anew() {
     assert_eq!(checked(anew, log, ("", Lang::En), expected).await, 0);
 }
 
-/// A store that does not answer about the second thread.
-#[derive(Default)]
-struct Silent(AtomicUsize);
-
-impl Intercept for Silent {
-    async fn around<T: Send>(
-        &self,
-        asked: StoreCall<'_>,
-        act: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        match asked {
-            StoreCall::Head if self.0.fetch_add(1, Ordering::SeqCst) == 1 => {
-                Err(StoreError::new(StoreErrorKind::Unavailable, "read"))
-            }
-            _ => act.await,
-        }
-    }
-}
-
 #[tokio::test]
 async fn k32_a_check_counts_what_it_could_not_look_at() {
     let log = written(&[("a", "hello"), ("b", "hello"), ("c", "hello")]).await;
-    let log = Arc::new(InterceptedLog::new(log, Silent::default()));
+    let heads = AtomicUsize::new(0);
+    // The store does not answer about the second thread.
+    let silent = move |asked: StoreCall<'_>| match asked {
+        StoreCall::Head if heads.fetch_add(1, Ordering::SeqCst) == 1 => {
+            Err(StoreError::new(StoreErrorKind::Unavailable, "read"))
+        }
+        _ => Ok(()),
+    };
+    let log = Arc::new(InterceptedLog::new(log, silent));
     let expected = expect![[r"
         b: could not be looked at: the log failed: cannot read: the store did not answer
         checked 3: 2 go on, 0 migrate, 0 are refused, 0 cannot be read, 1 could not be looked at

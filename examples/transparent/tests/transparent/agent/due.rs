@@ -29,22 +29,6 @@ const HALF_PAST: &str = "30 12 * * *";
 const HALF_AN_HOUR: i64 = 30 * 60 * 1000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// A store that is down at times.
-struct Down(AtomicBool);
-
-impl Intercept for Down {
-    async fn around<T: Send>(
-        &self,
-        asked: StoreCall<'_>,
-        act: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        if self.0.load(Ordering::SeqCst) && !matches!(asked, StoreCall::Head) {
-            return Err(StoreError::new(StoreErrorKind::Unavailable, "ask"));
-        }
-        act.await
-    }
-}
-
 /// Returns a conversation, a job of it that is due at half past twelve, and the job's thread.
 async fn made(schedule: &str, task: &str) -> Result<(Home, Job, ThreadId), BoxError> {
     let stage = Home::by_rule();
@@ -95,13 +79,20 @@ async fn begun(stage: &Home, thread: &ThreadId) -> Result<usize, BoxError> {
 async fn trn_8_a_job_whose_store_is_down_is_done_when_it_is_back() -> TestResult {
     let (stage, job, thread) = made("0 30 12 22 11 * 2026", "stretch").await?;
     half_past(&stage, 0);
-    let down = Arc::new(Down(true.into()));
-    let log = InterceptedLog::new(stage.store().open()?, down.clone());
+    let is_down = Arc::new(AtomicBool::new(true));
+    let known = is_down.clone();
+    let down = move |asked: StoreCall<'_>| {
+        if known.load(Ordering::SeqCst) && !matches!(asked, StoreCall::Head) {
+            return Err(StoreError::new(StoreErrorKind::Unavailable, "ask"));
+        }
+        Ok(())
+    };
+    let log = InterceptedLog::new(stage.store().open()?, down);
     let runner = Runner::on_log(graph(&stage.deps)?, Arc::new(log));
     let soon = fire(&stage, &runner).await?;
     assert!(soon <= Duration::from_secs(2), "{soon:?}");
     assert_eq!(stage.deps.jobs.all().await?, [job]);
-    down.0.store(false, Ordering::SeqCst);
+    is_down.store(false, Ordering::SeqCst);
     fire(&stage, &runner).await?;
     assert_eq!(begun(&stage, &thread).await?, 1);
     assert!(stage.deps.jobs.all().await?.is_empty());
