@@ -212,6 +212,8 @@ struct Lists {
     filler: BTreeMap<String, Vec<String>>,
     notes: NoteWords,
     plans: PlanWords,
+    wishes: WishWords,
+    trouble: TroubleWords,
     terms: BTreeMap<TermWord, Vec<String>>,
 }
 
@@ -319,11 +321,33 @@ pub(super) struct PlanWords {
     pub(super) needs_not: Vec<String>,
 }
 
+/// The words around wishes; the lexicon says what each is for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WishWords {
+    pub(super) forever: Vec<String>,
+    pub(super) tells: Vec<String>,
+    pub(super) articles: Vec<String>,
+}
+
+/// The words about trouble with a day; the lexicon says what each is for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TroubleWords {
+    pub(super) missed: Vec<String>,
+    pub(super) tired: Vec<String>,
+    pub(super) asked: Vec<String>,
+    pub(super) corrects: Vec<String>,
+    pub(super) intensity: Vec<String>,
+}
+
 fn lists() -> Lists {
     toml::from_str(include_str!("lexicon.toml")).expect("the lexicon is part of the program")
 }
 
 pub(super) static NOTES: LazyLock<NoteWords> = LazyLock::new(|| lists().notes);
+pub(super) static WISHES: LazyLock<WishWords> = LazyLock::new(|| lists().wishes);
+pub(super) static TROUBLE: LazyLock<TroubleWords> = LazyLock::new(|| lists().trouble);
 
 pub(super) static PLANS: LazyLock<PlanWords> = LazyLock::new(|| lists().plans);
 

@@ -8,7 +8,7 @@ use super::super::when;
 use super::{
     super::{
         Facts,
-        lex::{ClockWords, Kind, Noun, Part, Relation, Token, Verb},
+        lex::{ClockWords, Kind, Noun, Part, Relation, Token, Verb, WISHES},
         names::Ref,
         plan,
         when::When,
@@ -334,7 +334,7 @@ impl Reader<'_, '_> {
             Relation::But => self.clause.is_limit = true,
             Relation::Each => {
                 // 周一永远别排: the day that was named is meant in every week.
-                if FOREVER.contains(&token.text.as_str()) {
+                if WISHES.forever.contains(&token.text) {
                     for (when, _) in &mut self.clause.whens {
                         *when = when.weekly();
                     }
@@ -545,28 +545,14 @@ fn is_every(token: &Token, before: &[Token], rest: &[Token]) -> bool {
         && rest.first().is_some_and(denies)
 }
 
-const FOREVER: [&str; 4] = ["永远", "总是", "always", "from now on"];
-
 /// Returns true if words that tell of something that there is lead to its name: "I have an", 有一个.
 fn introduces(before: &str) -> bool {
-    const ARTICLES: [&str; 8] = [" a", " an", "一个", "个", "一场", "场", "一次", "次"];
-    const TELLS: [&str; 11] = [
-        "i have",
-        "i've",
-        "i got",
-        "i've got",
-        "we have",
-        "we've got",
-        "there is",
-        "there's",
-        "there will be",
-        "i'll have",
-        "有",
-    ];
-    let said = ARTICLES.iter().filter_map(|it| before.strip_suffix(it));
+    let said = WISHES.articles.iter();
+    let said = said.filter_map(|it| before.strip_suffix(it.as_str()));
     let mut said = said.filter_map(|said| {
         let said = said.trim_end();
-        TELLS.iter().find_map(|it| said.strip_suffix(it))
+        let mut tells = WISHES.tells.iter();
+        tells.find_map(|it| said.strip_suffix(it.as_str()))
     });
     // "Can I have a chapter on Thursday?" wants one.
     said.any(|said| {
