@@ -1,10 +1,8 @@
 //! The address of a thread: clients name threads within their tenant.
-use std::{
-    hash::{BuildHasher as _, Hasher as _, RandomState},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use fugato_state::ThreadId;
+use fugato_store::system_clock;
 use fugato_stream::{Event, Redaction};
 
 use crate::{
@@ -45,8 +43,7 @@ impl Address {
 
     /// A thread with a generated name; names that are generated later sort later.
     pub(crate) fn fresh(caller: &Caller) -> ApiResult<Self> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let millis = since.unwrap_or_default().as_millis();
+        let millis = system_clock();
         // Each `RandomState` has its own keys, so the hash of nothing is a random number.
         let random = RandomState::new().build_hasher().finish();
         Self::new(caller, &format!("{millis:012x}-{random:016x}"))

@@ -1,8 +1,5 @@
 //! OpenAI's protocol.
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
 use axum::{
     Json,
@@ -12,6 +9,7 @@ use axum::{
 };
 use fugato_graph::{BudgetUnit, RunError, RunErrorKind, ThreadStatus};
 use fugato_state::{Seq, say};
+use fugato_store::system_clock;
 use fugato_stream::{Event, EventKind, OpenAiEncoder, Resume};
 use futures::{
     Stream, StreamExt as _,
@@ -83,7 +81,7 @@ pub(crate) async fn complete(
     let AdmittedRun { run, events, end } = running.await?;
     let events = saying_what_is_used_up(events, end, is_chinese(&request));
     let events = saying_who_answers(events);
-    let (events, created) = (relay::spoken(events), seconds());
+    let (events, created) = (relay::spoken(events), system_clock() / 1000);
     let id = format!("chatcmpl-{}-{run}", to.name);
     let Some(permit) = permit else {
         let whole = Completion::collect(events).await?;
@@ -293,10 +291,4 @@ fn extension(request: &Value) -> ApiResult<Map<String, Value>> {
     let is_sent = |name: &&str| request.get(*name).is_some_and(|it| !it.is_null());
     let name = ["extra", "ext"].into_iter().find(is_sent);
     incoming::object(request, name.unwrap_or("ext"))
-}
-
-/// Returns the seconds since the Unix epoch.
-fn seconds() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    i64::try_from(since.unwrap_or_default().as_secs()).unwrap_or(i64::MAX)
 }

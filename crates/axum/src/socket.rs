@@ -1,9 +1,5 @@
 //! Envelopes over a WebSocket.
-use std::{
-    pin::Pin,
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{pin::Pin, sync::Arc};
 
 use axum::{
     Extension,
@@ -16,7 +12,8 @@ use axum::{
     },
     http::StatusCode,
 };
-use fugato_state::{Lang, Millis, RunId, say};
+use fugato_state::{Lang, RunId, say};
+use fugato_store::system_clock;
 use fugato_stream::{Encoder as _, EnvelopeEncoder, Event, Frames, Resume};
 use futures::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde::Deserialize;
@@ -73,7 +70,7 @@ pub(crate) async fn open(
     Ok(upgrade.on_upgrade(move |socket| async move {
         let session = SocketSession {
             events: follow(&app_state, &to, after),
-            encoder: EnvelopeEncoder::new(now),
+            encoder: EnvelopeEncoder::new(system_clock),
             frames: Frames::new(),
             beat: relay::beat(),
             run: None,
@@ -253,14 +250,8 @@ impl SocketSession {
                 "\"after\" 应为最后看到的位置"
             ))
         })?;
-        self.encoder = EnvelopeEncoder::new(now);
+        self.encoder = EnvelopeEncoder::new(system_clock);
         self.events = follow(&self.app_state, &self.to, after);
         Ok(())
     }
-}
-
-/// Returns the milliseconds since the Unix epoch.
-fn now() -> Millis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)
 }

@@ -7,11 +7,11 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use fugato_state::{Millis, Seq, ThreadId};
-use fugato_store::StoreErrorKind;
+use fugato_store::{StoreErrorKind, system_clock};
 use futures::TryStreamExt as _;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
@@ -414,12 +414,6 @@ pub(crate) fn random() -> Result<u128, StoreErrorKind> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| StoreErrorKind::Other)?;
     Ok(u128::from_le_bytes(bytes))
-}
-
-/// Returns the clock of this machine, in milliseconds since the Unix epoch.
-pub(crate) fn system_clock() -> Millis {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    millis(now.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use fugato_state::Millis;
-use fugato_store::{StoreError, StoreErrorKind};
+use fugato_store::{StoreError, StoreErrorKind, system_clock};
 use object_store::{
     Error, ObjectStore, ObjectStoreExt as _, PutMode, local::LocalFileSystem, memory::InMemory,
     path::Path,
@@ -9,7 +9,7 @@ use object_store::{
 
 use crate::{
     CommitLog, CommitLogOptions,
-    chain::{Chain, random, system_clock},
+    chain::{Chain, random},
     error::Fault,
     object::VERSION,
     options::millis,

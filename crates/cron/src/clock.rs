@@ -1,9 +1,7 @@
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
 use fugato_state::Millis;
+use fugato_store::system_clock;
 use jiff::{Timestamp, tz::TimeZone};
 
 /// A clock, and the zone in which schedules are evaluated. Cheap to clone.
@@ -23,10 +21,7 @@ impl JobClock {
 
     /// Returns the clock and zone of this machine.
     pub fn system() -> Self {
-        Self::new(TimeZone::system(), || {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH);
-            Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)
-        })
+        Self::new(TimeZone::system(), system_clock)
     }
 
     /// Returns the time, in milliseconds since the Unix epoch.

@@ -5,6 +5,7 @@ use std::{
 };
 
 use fugato_state::{Millis, Question, RunId, State, ThreadId};
+use fugato_store::system_clock;
 use fugato_stream::{Event, EventKind, Hub, Origin, Piece};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -83,7 +84,7 @@ impl Heartbeat {
 impl RunInner {
     /// Returns the store's clock, continued by this machine's steady clock.
     pub(crate) fn now(&self) -> Millis {
-        let (then, since) = self.clock.get_or_init(|| (system_now(), Instant::now()));
+        let (then, since) = self.clock.get_or_init(|| (system_clock(), Instant::now()));
         then.saturating_add(millis(since.elapsed()))
     }
 
@@ -272,9 +273,4 @@ pub enum ItemError {
     /// The item is not of the wanted type.
     #[error("the item of the scatter has another type")]
     Shape(#[source] serde_json::Error),
-}
-
-fn system_now() -> Millis {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)
 }

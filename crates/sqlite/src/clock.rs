@@ -1,21 +1,10 @@
 //! A clock that never runs backwards.
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::{SystemTime, UNIX_EPOCH},
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
 };
 
 use fugato_state::Millis;
-
-/// Returns the time of this machine, in milliseconds since the Unix epoch.
-pub(crate) fn system_clock() -> Millis {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Millis::try_from(now.as_millis()).unwrap_or(Millis::MAX)
-}
 
 /// A clock that stops while its source is behind.
 ///

@@ -1,8 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_state::Millis;
-
-use crate::clock::system_clock;
+use fugato_store::system_clock;
 
 /// The point at which a commit counts as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

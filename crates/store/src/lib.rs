@@ -22,7 +22,7 @@ pub use lease::{Claim, Fence, Lease, LeaseOutcome, LeaseRequest, Signal};
 pub use log::{
     Snapshots, ThreadAdmin, ThreadAdminExt, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
 };
-pub use memory::MemoryLog;
+pub use memory::{MemoryLog, system_clock};
 pub use relocate::{
     Absence, Route, busy_text, is_away, is_departure, is_move,
     mover::{MoveReport, absence, move_thread},

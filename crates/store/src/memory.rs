@@ -45,7 +45,7 @@ impl Default for MemoryLog {
 }
 
 /// Returns the clock of this machine, in milliseconds since the Unix epoch.
-pub(crate) fn system_clock() -> Millis {
+pub fn system_clock() -> Millis {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
