@@ -166,14 +166,8 @@ impl State {
         at: Position,
         now: Millis,
     ) -> Decision<AppendResult> {
-        let head = self.head.saturating_add(commit.records.len() as Seq);
-        if head > MAX_SEQ {
-            let what = format!(
-                "a thread has at most {MAX_SEQ} records; this one has {}",
-                self.head
-            );
-            return Err(StoreErrorKind::Invalid(what));
-        }
+        commit.check_end(self.head, MAX_SEQ)?;
+        let head = self.head + commit.records.len() as Seq;
         self.due = match commit.status {
             // It keeps the time since which it is runnable, which is not that of its last record.
             Status::Runnable if self.status == Some(Status::Runnable) => self.due,

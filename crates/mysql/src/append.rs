@@ -9,18 +9,7 @@ use crate::{
 };
 
 /// The last position that a thread can have.
-const MAX_SEQ: Seq = i64::MAX.unsigned_abs();
-
-/// Checks that the positions of a commit after `head` are possible.
-pub(crate) fn fits(commit: &Commit, head: Seq) -> Result<(), StoreErrorKind> {
-    let end = head.saturating_add(commit.records.len() as Seq);
-    // A writer that expects a head past the last position gets a conflict anyway.
-    if head <= MAX_SEQ && end > MAX_SEQ {
-        let what = format!("a thread has at most {MAX_SEQ} records; this one has {head}");
-        return Err(StoreErrorKind::Invalid(what));
-    }
-    Ok(())
-}
+pub(crate) const MAX_SEQ: Seq = i64::MAX.unsigned_abs();
 
 /// Returns the script that appends a commit to a thread. Everything after the lock is conditional
 /// on `@go`, so that a conflict needs no second round trip.

@@ -9,7 +9,7 @@ use fugato_store::{
 
 use crate::{
     MySqlOptions, ServerDurability,
-    append::{answer, append, fits},
+    append::{MAX_SEQ, answer, append},
     clock::StoreClock,
     pool::Pool,
     row::{ReadResult, Row, damaged},
@@ -110,7 +110,10 @@ impl ThreadLog for MySqlLog {
         let failed = |kind| StoreError::new(kind, "append").on(thread);
         let head = commit.expect.head;
         commit.check_size().map_err(failed)?;
-        fits(commit, head).map_err(failed)?;
+        // A writer that expects a head past the last position gets a conflict anyway.
+        if head <= MAX_SEQ {
+            commit.check_end(head, MAX_SEQ).map_err(failed)?;
+        }
         let script = append(thread, commit, self.clock());
         let read = |row| answer(row, commit, head, false, self.clock());
         self.ask(thread, &script, "append", read).await

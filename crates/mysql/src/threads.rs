@@ -7,7 +7,7 @@ use fugato_store::{
 };
 
 use crate::{
-    append::{answer, fits, fork},
+    append::{MAX_SEQ, answer, fork},
     log::MySqlLog,
     row::{ReadResult, Row},
     sql::{Script, hex, named},
@@ -128,7 +128,7 @@ impl ThreadAdmin for MySqlLog {
         let failed = |kind| StoreError::new(kind, "fork").on(thread);
         commit.check_size().map_err(failed)?;
         commit.check_base(base.seq, base.seq).map_err(failed)?;
-        fits(commit, base.seq.min(i64::MAX.unsigned_abs())).map_err(failed)?;
+        commit.check_end(base.seq, MAX_SEQ).map_err(failed)?;
         let script = fork(thread, &base, commit, self.clock());
         let read = |row| answer(row, commit, base.seq, true, self.clock());
         self.ask(thread, &script, "fork", read).await

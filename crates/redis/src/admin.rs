@@ -7,7 +7,7 @@ use fugato_store::{
 
 use crate::{
     RedisLog,
-    log::{fits, found},
+    log::found,
     reply::{ReadResult, Reply, refused},
     request::{MAX_SEQ, range},
     script,
@@ -83,8 +83,7 @@ impl ThreadAdmin for RedisLog {
         let failed = |kind| StoreError::new(kind, "fork").on(thread);
         commit.check_size().map_err(failed)?;
         commit.check_base(base.seq, base.seq).map_err(failed)?;
-        let first = base.seq.min(MAX_SEQ);
-        fits(commit, first).map_err(failed)?;
+        commit.check_end(base.seq, MAX_SEQ).map_err(failed)?;
         let mut request = self.request(&script::FORK, thread.as_str());
         request.commit(commit, Some(&base));
         let read = |reply| self.read_appended(reply);

@@ -131,23 +131,16 @@ impl RedisLog {
     }
 }
 
-/// Checks that the positions of a commit are numbers that Lua represents exactly.
-pub(crate) fn fits(commit: &Commit, head: Seq) -> Result<(), StoreErrorKind> {
-    let end = head.saturating_add(commit.records.len() as Seq);
-    // A writer that expects a head past the last position gets a conflict anyway.
-    if head <= MAX_SEQ && end > MAX_SEQ {
-        let what = format!("a thread has at most {MAX_SEQ} records; this one has {head}");
-        return Err(StoreErrorKind::Invalid(what));
-    }
-    Ok(())
-}
-
 #[async_trait]
 impl ThreadLog for RedisLog {
     async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let failed = |kind| StoreError::new(kind, "append").on(thread);
         commit.check_size().map_err(failed)?;
-        fits(commit, commit.expect.head).map_err(failed)?;
+        let head = commit.expect.head;
+        // A writer that expects a head past the last position gets a conflict anyway.
+        if head <= MAX_SEQ {
+            commit.check_end(head, MAX_SEQ).map_err(failed)?;
+        }
         let mut request = self.request(&script::APPEND, thread.as_str());
         request.commit(commit, None);
         let read = |reply: ReadResult<Reply>| {

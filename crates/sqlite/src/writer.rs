@@ -6,7 +6,7 @@ mod lease;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-use fugato_state::{Millis, Seq, ThreadId};
+use fugato_state::{Millis, ThreadId};
 use fugato_store::{Fence, StoreError, StoreErrorKind};
 use rusqlite::{Connection, Error};
 
@@ -17,7 +17,6 @@ use crate::{
     options::Synchronous,
     request::{Answer, Outcome, Request},
     row::ThreadRow,
-    schema::MAX_SEQ,
 };
 
 /// The most threads that are cached.
@@ -270,16 +269,5 @@ impl Writer {
         } else {
             Ok(())
         }
-    }
-
-    fn fits(head: Seq, more: usize) -> Result<(), StoreErrorKind> {
-        let end = u64::try_from(more)
-            .ok()
-            .and_then(|more| head.checked_add(more));
-        if end.is_some_and(|end| end <= MAX_SEQ) {
-            return Ok(());
-        }
-        let what = format!("a thread has at most {MAX_SEQ} records; this one has {head}");
-        Err(StoreErrorKind::Invalid(what))
     }
 }

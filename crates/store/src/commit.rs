@@ -62,6 +62,16 @@ impl Commit {
         Ok(())
     }
 
+    /// Checks that no record which follows `head` is past `last`, the last position that a store can
+    /// count.
+    pub fn check_end(&self, head: Seq, last: Seq) -> Result<(), StoreErrorKind> {
+        if head.saturating_add(self.records.len() as Seq) <= last {
+            return Ok(());
+        }
+        let what = format!("a thread has at most {last} records; this one has {head}");
+        Err(StoreErrorKind::Invalid(what))
+    }
+
     /// Checks that the base, if there is one, is within the thread: not before `compacted`, and not
     /// after the end of this commit, whose first record follows `head`.
     pub fn check_base(&self, compacted: Seq, head: Seq) -> Result<(), StoreErrorKind> {

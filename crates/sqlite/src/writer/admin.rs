@@ -53,7 +53,7 @@ impl Writer {
         if commit.expect.fence != fence {
             return Err(StoreErrorKind::Conflict { head, fence }.into());
         }
-        Self::fits(base.seq, commit.records.len())?;
+        commit.check_end(base.seq, MAX_SEQ)?;
         commit.check_base(base.seq, base.seq)?;
         let mut row = self.find_or_make(name)?;
         row.base = base.seq;

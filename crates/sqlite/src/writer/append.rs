@@ -7,7 +7,7 @@ use crate::{
     checksum,
     error::Refusal,
     row::{ThreadRow, signals},
-    schema::key,
+    schema::{MAX_SEQ, key},
 };
 
 impl Writer {
@@ -29,7 +29,7 @@ impl Writer {
             return Err(StoreErrorKind::Conflict { head, fence }.into());
         }
         commit.check_base(row.as_ref().map_or(0, |row| row.base), head)?;
-        Self::fits(head, commit.records.len())?;
+        commit.check_end(head, MAX_SEQ)?;
         let row = match row {
             Some(row) => row,
             None => self.find_or_make(name)?,
