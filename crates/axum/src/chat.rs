@@ -3,12 +3,9 @@ use serde_json::{Map, json};
 
 use crate::{Asset, Page};
 
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-const STYLE: &str = "text/css; charset=utf-8";
-
 macro_rules! files {
-    ($page:expr, $kind:expr, $($name:literal),+) => {
-        $page$(.file(concat!("/", $name), Asset::new($kind, include_bytes!(concat!("../page/", $name)))))+
+    ($page:expr, $kind:ident, $($name:literal),+) => {
+        $page$(.file(concat!("/", $name), Asset::$kind(include_bytes!(concat!("../page/", $name)))))+
     };
 }
 
@@ -24,7 +21,7 @@ impl Page {
     /// use fugato_axum::{Asset, Page};
     ///
     /// let panels = b"export default { title: 'Weather', panels: [] };";
-    /// let page = Page::chat().file("/agent.js", Asset::new("text/javascript", panels));
+    /// let page = Page::chat().file("/agent.js", Asset::script(panels));
     /// ```
     pub fn chat() -> Self {
         let html = Asset::new(
@@ -32,10 +29,10 @@ impl Page {
             include_bytes!("../page/index.html"),
         );
         let page = Self::new().file("/", html);
-        let page = files!(page, STYLE, "style.css", "agent.css");
+        let page = files!(page, style, "style.css", "agent.css");
         files!(
             page,
-            SCRIPT,
+            script,
             "agent.js",
             "api.js",
             "app.js",
@@ -70,6 +67,6 @@ impl Page {
             zh.insert(name.to_owned(), chinese.into());
         }
         let script = format!("export default {};\n", json!({ "en": en, "zh": zh }));
-        self.file("/tools.js", Asset::new(SCRIPT, script.into_bytes()))
+        self.file("/tools.js", Asset::script(script.into_bytes()))
     }
 }

@@ -20,7 +20,7 @@ use axum::{
 ///
 /// let page = Page::new()
 ///     .file("/", Asset::new("text/html; charset=utf-8", b"<!doctype html><script src=app.js></script>"))
-///     .file("/app.js", Asset::new("text/javascript", b"console.log('up')"));
+///     .file("/app.js", Asset::script(b"console.log('up')"));
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Page {
@@ -90,6 +90,16 @@ impl Asset {
             gzip: None,
             tag: format!("\"{:016x}\"", hasher.finish()),
         }
+    }
+
+    /// A script of the page.
+    pub fn script(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
+        Self::new("text/javascript; charset=utf-8", bytes)
+    }
+
+    /// A style sheet of the page.
+    pub fn style(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
+        Self::new("text/css; charset=utf-8", bytes)
     }
 
     fugato_state::setters! {

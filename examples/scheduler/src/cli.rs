@@ -84,23 +84,18 @@ fn app(args: &Args) -> App {
 
 /// Returns the page that shows the weeks next to the conversation.
 fn page() -> Page {
-    let script = "text/javascript; charset=utf-8";
-    let style = "text/css; charset=utf-8";
     Page::chat()
         .file(
             "/agent.js",
-            Asset::new(script, include_bytes!("../page/agent.js")),
+            Asset::script(include_bytes!("../page/agent.js")),
         )
-        .file(
-            "/drag.js",
-            Asset::new(script, include_bytes!("../page/drag.js")),
-        )
+        .file("/drag.js", Asset::script(include_bytes!("../page/drag.js")))
         .file(
             "/weeks.js",
-            Asset::new(script, include_bytes!("../page/weeks.js")),
+            Asset::script(include_bytes!("../page/weeks.js")),
         )
         .file(
             "/agent.css",
-            Asset::new(style, include_bytes!("../page/agent.css")),
+            Asset::style(include_bytes!("../page/agent.css")),
         )
 }

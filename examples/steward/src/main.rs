@@ -166,15 +166,9 @@ async fn wired(
 /// Returns the page, with a panel of pending cards, open tasks and written documents next to the
 /// conversation.
 fn page() -> Page {
-    let script = Asset::new(
-        "text/javascript; charset=utf-8",
-        include_bytes!("../page/agent.js"),
-    );
-    let style = Asset::new(
-        "text/css; charset=utf-8",
-        include_bytes!("../page/agent.css"),
-    );
+    let script = include_bytes!("../page/agent.js");
+    let style = include_bytes!("../page/agent.css");
     Page::chat()
-        .file("/agent.js", script)
-        .file("/agent.css", style)
+        .file("/agent.js", Asset::script(script))
+        .file("/agent.css", Asset::style(style))
 }

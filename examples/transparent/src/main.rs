@@ -42,9 +42,6 @@ async fn run() -> ExitCode {
 
 /// Returns the page, which begins with what the agent is and what one may ask.
 fn page() -> Page {
-    let script = Asset::new(
-        "text/javascript; charset=utf-8",
-        include_bytes!("../page/agent.js"),
-    );
-    Page::chat().file("/agent.js", script)
+    let script = include_bytes!("../page/agent.js");
+    Page::chat().file("/agent.js", Asset::script(script))
 }
