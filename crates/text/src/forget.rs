@@ -193,8 +193,7 @@ fn note(words: &str) -> Option<&str> {
 /// ```
 pub fn to_forget(message: &str) -> Option<String> {
     let text = message.trim();
-    let first = text.split([',', '，', '.', '。']).next();
-    let drops = first.and_then(ShortAnswer::of) == Some(ShortAnswer::Cancel);
+    let drops = ShortAnswer::leading(text) == Some(ShortAnswer::Cancel);
     if is_question(text) || drops || forget_limit(text).is_some() {
         return None;
     }

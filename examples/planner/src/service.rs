@@ -264,12 +264,6 @@ fn question(asked: &Interrupt, lang: Lang) -> String {
     }
 }
 
-/// Returns true if words begin by dropping what waits: "never mind, not now".
-fn drops(text: &str) -> bool {
-    let first = text.split([',', '，', '.', '。']).next();
-    first.and_then(ShortAnswer::of) == Some(ShortAnswer::Cancel)
-}
-
 /// Returns true if words ask something themselves and are no answer, such as "is harbour better than
 /// glimmer?". A mark alone asks whether an answer will do: "harbour?"
 fn asks_back(text: &str) -> bool {
@@ -376,7 +370,7 @@ impl ServedAgent for Planner {
         let leaves = !is_approval && lacks && is_no;
         if text.is_empty()
             || leaves
-            || drops(text)
+            || ShortAnswer::leading(text) == Some(ShortAnswer::Cancel)
             || is_approval && correction::corrected(&session, text).is_some()
         {
             return Ok(MessageIntent::Instead);

@@ -449,8 +449,7 @@ fn subject(text: &str) -> String {
 
 /// Returns true if words only drop what was begun: "never mind, not now".
 pub(crate) fn drops(text: &str) -> bool {
-    let first = text.split([',', '，', '.', '。']).next();
-    first.and_then(ShortAnswer::of) == Some(ShortAnswer::Cancel)
+    ShortAnswer::leading(text) == Some(ShortAnswer::Cancel)
 }
 
 fn is_any(text: &str, phrases: &[&str]) -> bool {

@@ -255,6 +255,12 @@ impl ShortAnswer {
     pub fn of(message: &str) -> Option<Self> {
         DEFAULT.read(message)
     }
+
+    /// Returns the meaning of the built-in phrase with which a message begins: "never mind, not now".
+    pub fn leading(message: &str) -> Option<Self> {
+        let first = message.split([',', '，', '.', '。']).next()?;
+        Self::of(first)
+    }
 }
 
 impl Phrases {
