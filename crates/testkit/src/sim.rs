@@ -9,6 +9,7 @@ mod case;
 mod check;
 mod core;
 mod fault;
+mod letter;
 mod log;
 mod random;
 mod report;
@@ -28,6 +29,7 @@ use self::{
 use crate::{log::Failure, share::share};
 
 pub use fault::{Activity, Fault};
+pub use letter::letter;
 pub use report::SimReport;
 pub use store::{CrashStore, InMemory};
 pub use world::World;

@@ -1,14 +1,11 @@
 //! The dependencies of the graphs.
-use std::{
-    collections::BTreeSet,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use fugato::{
     agent::trace::{ModelCall, RecordedModel},
     llm::ChatModel,
     state::Millis,
+    store::system_clock,
 };
 
 use crate::{files::FileStore, ledger::Ledger, service::RuleData};
@@ -73,7 +70,7 @@ impl Deps {
             ledger,
             files: FileStore::default(),
             policy: ConsentPolicy::default(),
-            clock: Arc::new(now),
+            clock: Arc::new(system_clock),
             evidence_holds: Duration::from_mins(10),
             rollback: None,
         }
@@ -93,11 +90,4 @@ impl Deps {
         /// Sets another clock, such as that of a test.
         pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }
     }
-}
-
-fn now() -> Millis {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }

@@ -1,12 +1,10 @@
 //! Tests K24 on objects: a process dies at any point, and others go on with what it left.
 use async_trait::async_trait;
-use fugato_graph::{BoxError, Context, Durability, END, EffectClass, Graph};
-use fugato_state::State;
+use fugato_graph::Durability;
 use fugato_testkit::{
     log::{Failure, OpenError, OpenedLog, TestClock},
-    sim::{CrashSim, CrashStore, World},
+    sim::{CrashStore, letter},
 };
-use serde::{Deserialize, Serialize};
 
 use crate::common::Objects;
 
@@ -22,41 +20,8 @@ impl CrashStore for Objects {
     }
 }
 
-#[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Lines(Vec<String>);
-
-impl State for Lines {
-    type Update = String;
-
-    fn apply(&mut self, line: String) {
-        self.0.push(line);
-    }
-}
-
-/// Returns a graph that sends a letter after an approval, and files it.
-pub(crate) fn letter(world: &World) -> Result<Graph<Lines>, BoxError> {
-    let world = world.clone();
-    Ok(Graph::<Lines>::starting_at("ask")
-        .pause("ask", |_| "send?", |_, yes: bool| format!("send: {yes}"))
-        .node("send", move |cx: Context<Lines>| {
-            let world = world.clone();
-            async move {
-                let act = move |key| async move { world.act("letter", key).await };
-                let sent = cx.effect("letter", EffectClass::Once, &"Ada", act).await;
-                Ok::<String, BoxError>(sent?)
-            }
-        })
-        .node("file", async |_: Context<Lines>| "filed".to_owned())
-        .edge("ask", "send")
-        .edge("send", "file")
-        .edge("file", END)
-        .build()?)
-}
-
 async fn survives(objects: Objects, random: u32) -> Result<(), Failure> {
-    let report = CrashSim::new(letter)
-        .input(|| vec!["in".to_owned()])
-        .answer(|interrupt| (interrupt.question.key == "answer").then(|| true.into()))
+    let report = letter()
         .store(objects)
         .durability([Durability::Strict])
         .random(random)

@@ -10,10 +10,10 @@ use fugato_store::{
 };
 use fugato_testkit::{
     log::{Abilities, Failure, LogFactory, OpenError, OpenedLog, TestClock},
-    sim::{CrashSim, CrashStore},
+    sim::{CrashStore, letter},
 };
 
-use crate::{common::Objects, crashes::letter};
+use crate::common::Objects;
 
 /// A log in memory that ships into objects.
 pub(crate) struct Shipping {
@@ -190,13 +190,7 @@ impl ThreadLog for Machine {
 }
 
 async fn survives(store: impl CrashStore + 'static, random: u32) -> Result<(), Failure> {
-    let report = CrashSim::new(letter)
-        .input(|| vec!["in".to_owned()])
-        .answer(|interrupt| (interrupt.question.key == "answer").then(|| true.into()))
-        .store(store)
-        .random(random)
-        .run()
-        .await?;
+    let report = letter().store(store).random(random).run().await?;
     assert!(report.doubts > 0, "{report}");
     Ok(())
 }

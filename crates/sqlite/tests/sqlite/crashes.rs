@@ -7,14 +7,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use fugato_graph::{BoxError, Context, Durability, END, EffectClass, Graph};
+use fugato_graph::Durability;
 use fugato_sqlite::{SqliteLog, SqliteOptions};
-use fugato_state::State;
 use fugato_testkit::{
     log::{Failure, OpenError, OpenedLog, TestClock},
-    sim::{CrashSim, CrashStore, Fault, World},
+    sim::{CrashStore, Fault, letter},
 };
-use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 /// A sequence of databases: each is the last one as a crash left it.
@@ -92,42 +90,9 @@ impl CrashStore for Files {
     }
 }
 
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Lines(Vec<String>);
-
-impl State for Lines {
-    type Update = String;
-
-    fn apply(&mut self, line: String) {
-        self.0.push(line);
-    }
-}
-
-/// Returns a graph that sends a letter after an approval, and files it.
-fn letter(world: &World) -> Result<Graph<Lines>, BoxError> {
-    let world = world.clone();
-    Ok(Graph::<Lines>::starting_at("ask")
-        .pause("ask", |_| "send?", |_, yes: bool| format!("send: {yes}"))
-        .node("send", move |cx: Context<Lines>| {
-            let world = world.clone();
-            async move {
-                let act = move |key| async move { world.act("letter", key).await };
-                let sent = cx.effect("letter", EffectClass::Once, &"Ada", act).await;
-                Ok::<String, BoxError>(sent?)
-            }
-        })
-        .node("file", async |_: Context<Lines>| "filed".to_owned())
-        .edge("ask", "send")
-        .edge("send", "file")
-        .edge("file", END)
-        .build()?)
-}
-
 #[tokio::test]
 async fn k24_a_file_survives_a_crash_at_any_point() -> Result<(), Failure> {
-    let report = CrashSim::new(letter)
-        .input(|| vec!["in".to_owned()])
-        .answer(|interrupt| (interrupt.question.key == "answer").then(|| true.into()))
+    let report = letter()
         .store(Files::new()?)
         .durability([Durability::Strict])
         .random(16)
