@@ -1,8 +1,10 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
 use fugato_llm::{ApiKey, ChatModel, ChatRequest, DeltaStream, ModelError, endpoint};
 use reqwest::{
-    Client,
-    header::{ACCEPT, AUTHORIZATION, HeaderValue},
+    Client, RequestBuilder, Response,
+    header::{ACCEPT, AUTHORIZATION},
 };
 use serde_json::{Map, Value};
 
@@ -92,24 +94,12 @@ impl OpenAi {
 impl ChatModel for OpenAi {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let body = wire::body(self, &request);
-        let mut call = self
+        let call = self
             .http
             .post(&self.url)
-            .header(ACCEPT, "text/event-stream")
-            .json(&body);
-        if let Some(key) = &self.key {
-            call = call.header(AUTHORIZATION, bearer(key)?);
-        }
-        let response = http::send(call, request.timeout).await?;
-        tracing::debug!(
-            target: "fugato.openai",
-            model = self.model,
-            status = response.status().as_u16(),
-            "model_response"
-        );
+            .header(ACCEPT, "text/event-stream");
         let key = self.key.as_ref();
-        let classify = |status, error: &Value| failure::classified(Some(status), error, key);
-        let response = http::checked(response, classify).await?;
+        let response = send(call.json(&body), key, &self.model, request.timeout).await?;
         Ok(http::deltas(response, ChunkDecoder::new(self.key.clone())))
     }
 
@@ -118,9 +108,26 @@ impl ChatModel for OpenAi {
     }
 }
 
-/// Returns the header that carries the key.
-pub(super) fn bearer(key: &ApiKey) -> Result<HeaderValue, ModelError> {
-    http::secret(&format!("Bearer {}", key.reveal()))
+/// Makes a call with the key, and returns its response, or the error that it tells.
+pub(super) async fn send(
+    mut call: RequestBuilder,
+    key: Option<&ApiKey>,
+    model: &str,
+    limit: Option<Duration>,
+) -> Result<Response, ModelError> {
+    if let Some(key) = key {
+        let bearer = http::secret(&format!("Bearer {}", key.reveal()))?;
+        call = call.header(AUTHORIZATION, bearer);
+    }
+    let response = http::send(call, limit).await?;
+    tracing::debug!(
+        target: "fugato.openai",
+        model,
+        status = response.status().as_u16(),
+        "model_response"
+    );
+    let classify = |status, error: &Value| failure::classified(Some(status), error, key);
+    http::checked(response, classify).await
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use fugato_llm::{ApiKey, ModelError, ModelErrorKind, endpoint};
 use fugato_memory::{EmbedError, Embedder, Embeddings};
-use reqwest::{Client, Response, header::AUTHORIZATION};
+use reqwest::{Client, Response};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{client::bearer, failure};
+use super::client::send;
 use crate::http;
 
 /// An embedding model behind a server that speaks the protocol of `/v1/embeddings`.
@@ -79,20 +79,8 @@ impl OpenAiEmbedder {
         if let Some(dimensions) = self.dimensions {
             body.insert("dimensions".into(), dimensions.into());
         }
-        let mut call = self.http.post(&self.url).json(&Value::Object(body));
-        if let Some(key) = &self.key {
-            call = call.header(AUTHORIZATION, bearer(key)?);
-        }
-        let response = http::send(call, self.timeout).await?;
-        tracing::debug!(
-            target: "fugato.openai",
-            model = self.model,
-            status = response.status().as_u16(),
-            "model_response"
-        );
-        let key = self.key.as_ref();
-        let classify = |status, error: &Value| failure::classified(Some(status), error, key);
-        let response = http::checked(response, classify).await?;
+        let call = self.http.post(&self.url).json(&Value::Object(body));
+        let response = send(call, self.key.as_ref(), &self.model, self.timeout).await?;
         let bytes = whole(response).await?;
         serde_json::from_slice(&bytes)
             .map_err(|why| ModelError::new(ModelErrorKind::Malformed, "").caused_by(why))
