@@ -5,12 +5,13 @@ use fugato_stream::Hub;
 
 use crate::{
     Answers, Events, Graph, IntoUpdates, RunError, RunResult, Runner, RunnerOptions, Suspended,
+    admission::{self, Admission},
     context::RunInner,
     driver::Driver,
     engine::Engine,
     fold::StateFold,
     machine::{Machine, ProgramVersion},
-    request::{self, Admission, Request, StartMode},
+    request::{Request, StartMode},
     runner::ended,
     scope::Scope,
     snapshot,
@@ -137,7 +138,7 @@ impl<S: State> Ephemeral<S> {
         };
         let engine = Engine::new(shared, None, self.options.clone());
         let driver = Box::new(Driver::new(scope, engine));
-        request::admit(driver, 0, request, &under, 0)
+        admission::admit(driver, 0, request, &under, 0)
     }
 
     async fn drive(&self, admitted: Admission<S>) -> Result<RunResult<S>, RunError> {

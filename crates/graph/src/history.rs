@@ -206,7 +206,7 @@ impl<S: State> Runner<S> {
         let snapshots = inner.snapshots.as_deref();
         let mut opened = open(&inner.graph, &*inner.log, snapshots, thread, seq).await?;
         // Tasks that this graph does not know would be lost.
-        crate::request::check(&opened.scope)?;
+        crate::admission::check(&opened.scope)?;
         DynScope::sync_states(&mut opened.scope);
         let run = opened.scope.machine.run();
         let body = snapshot::save(&opened.scope)?;
@@ -263,7 +263,7 @@ impl<S: State> Runner<S> {
             return Err(StoreError::new(kind, "compact").on(thread).into());
         }
         // Tasks that this graph does not know would be lost.
-        crate::request::check(&opened.scope)?;
+        crate::admission::check(&opened.scope)?;
         DynScope::sync_states(&mut opened.scope);
         let body = snapshot::save(&opened.scope)?;
         admin.compact(thread, Snapshot { seq, body }).await?;

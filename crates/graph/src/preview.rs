@@ -7,11 +7,11 @@ use futures::FutureExt;
 
 use crate::{
     RunError, RunErrorKind, Runner,
+    admission::{ready, void_approvals},
     answer::interrupts,
     driver::unfinished,
     machine::{ProgramVersion, ThreadPhase},
     open::{OpenedThread, open},
-    request::{ready, void_approvals},
     route::panic_text,
     runner::carried_on,
     scope::DynScope,

@@ -24,6 +24,7 @@ use join::Entry;
 use crate::{
     Answers, Durability, Events, Graph, IntoUpdates, Retention, Run, RunError, RunErrorKind,
     RunResult, RunnerOptions, StateEdit, Wake,
+    admission::{self, Admission},
     context::RunInner,
     control::{Control, StopReason},
     driver::{Driver, explain},
@@ -34,7 +35,7 @@ use crate::{
     machine::{Directive, ProgramVersion, ThreadPhase},
     open::open,
     renewer::LeaseRenewer,
-    request::{self, Admission, Request, StartMode},
+    request::{Request, StartMode},
     route::panic_text,
     snapshot::Snapshotter,
 };
@@ -622,7 +623,7 @@ impl<S: State> RunnerInner<S> {
             last: opened.snapshot,
         });
         let incarnation = crate::journal::incarnation();
-        request::admit(driver, opened.head, request, &under, incarnation)
+        admission::admit(driver, opened.head, request, &under, incarnation)
     }
 
     /// Returns the version of this program: of its graph, and of its state.

@@ -3,7 +3,7 @@ use fugato_state::State;
 use fugato_stream::EventKind;
 
 use super::Driver;
-use crate::{RunError, effect::AnswerCall, request::join};
+use crate::{RunError, admission::join, effect::AnswerCall};
 
 impl<S: State> Driver<S> {
     /// Takes answers to open questions. They are acknowledged when they are stored. A run that comes
