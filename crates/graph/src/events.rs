@@ -11,7 +11,7 @@ use fugato_store::ThreadLog;
 use fugato_stream::{Event, HubItem, Subscription};
 use futures::{Stream, StreamExt, future::BoxFuture};
 
-use crate::{RunError, codec, machine::Names, projector::EventProjector};
+use crate::{RunError, codec, machine::Names, open::read_page, projector::EventProjector};
 
 /// The events of a thread: durable ones from the log, all others while they happen.
 ///
@@ -49,7 +49,7 @@ impl EventSource {
         let mut events = vec![];
         let mut next = from;
         loop {
-            let page = self.log.read(&self.thread, next, PAGE).await?;
+            let page = read_page(&*self.log, &self.thread, next, PAGE).await?;
             let last = page.len() < PAGE;
             for (seq, record) in page {
                 let entry = codec::read(&record)?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     RunError, RunErrorKind, Runner, codec,
     machine::{Directive, Fact, TaskStatus, ThreadPhase},
-    open::{OpenedThread, open},
+    open::{OpenedThread, open, read_page},
     scope::DynScope,
     snapshot,
 };
@@ -82,7 +82,7 @@ impl<S: State> Runner<S> {
         from: Seq,
         limit: usize,
     ) -> Result<Vec<HistoryEntry>, RunError> {
-        let records = self.inner.log.read(thread, from, limit).await?;
+        let records = read_page(&*self.inner.log, thread, from, limit).await?;
         let entry = |(seq, record)| {
             let codec::Entry {
                 at,

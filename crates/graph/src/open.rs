@@ -1,6 +1,6 @@
 //! The opening of a thread: the fold of its log.
 use fugato_state::{Millis, Seq, State, ThreadId};
-use fugato_store::{Snapshots, ThreadLog};
+use fugato_store::{Record, Snapshots, StoreError, ThreadLog, check_page};
 
 use crate::{Graph, RunError, RunErrorKind, codec, scope::Scope, snapshot};
 
@@ -43,7 +43,7 @@ async fn follow<S: State>(
     upto: Seq,
 ) -> Result<OpenedThread<S>, RunError> {
     loop {
-        let page = log.read(thread, opened.head + 1, PAGE).await?;
+        let page = read_page(log, thread, opened.head + 1, PAGE).await?;
         let read = page.len();
         for (seq, record) in page {
             if seq > upto {
@@ -59,6 +59,19 @@ async fn follow<S: State>(
             return Ok(opened);
         }
     }
+}
+
+/// Reads records, and takes them from no store that leaves one out or gives one twice.
+pub(crate) async fn read_page(
+    log: &dyn ThreadLog,
+    thread: &ThreadId,
+    from: Seq,
+    limit: usize,
+) -> Result<Vec<(Seq, Record)>, StoreError> {
+    let page = log.read(thread, from, limit).await?;
+    let checked = check_page(from, &page);
+    checked.map_err(|kind| StoreError::new(kind, "read").on(thread))?;
+    Ok(page)
 }
 
 /// Returns the newest readable fold, or an empty one. An unreadable snapshot only costs time.

@@ -1,10 +1,10 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
     AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, StoreError, StoreErrorKind,
-    ThreadLog,
+    ThreadLog, check_page,
 };
 
 use crate::{
@@ -30,6 +30,9 @@ use crate::{
 pub struct MySqlLog {
     shared: Arc<LogInner>,
 }
+
+/// How often a read is made that was wrong.
+const TRIES: u64 = 3;
 
 struct LogInner {
     pool: Pool,
@@ -136,7 +139,7 @@ impl ThreadLog for MySqlLog {
              WHERE t.name={name} ORDER BY r.seq LIMIT {}",
             limit.max(1)
         ));
-        self.ask_all(thread, &script, "read", |rows| {
+        let read = |rows: Vec<Row>| {
             let mut records = vec![];
             for mut row in rows {
                 let base = row.number()?;
@@ -148,9 +151,22 @@ impl ThreadLog for MySqlLog {
                 }
             }
             records.truncate(limit);
+            check_page(from, &records)?;
             Ok(records)
-        })
-        .await
+        };
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let records = self.ask_all(thread, &script, "read", read).await;
+            // Right after it came back from a crash, a MariaDB 10.11 has given a row twice which
+            // its table had once.
+            match records {
+                Err(error) if matches!(error.kind, StoreErrorKind::Corrupt(_)) && tries < TRIES => {
+                    tokio::time::sleep(Duration::from_millis(tries)).await;
+                }
+                records => return records,
+            }
+        }
     }
 
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {

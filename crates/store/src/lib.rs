@@ -21,6 +21,7 @@ pub use intercept::{Intercept, InterceptedLog, StoreCall};
 pub use lease::{Claim, Fence, Lease, LeaseOutcome, LeaseRequest, Signal};
 pub use log::{
     Snapshots, ThreadAdmin, ThreadAdminExt, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
+    check_page,
 };
 pub use memory::{MemoryLog, system_clock};
 pub use relocate::{

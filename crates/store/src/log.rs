@@ -5,6 +5,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream, stream::BoxStream};
 
 use crate::{
     AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Status, StoreError,
+    StoreErrorKind,
 };
 
 /// The logs of many threads, as the engine needs them of a store. Records are opaque to the store.
@@ -102,6 +103,22 @@ pub trait ThreadLog: Send + Sync {
 
     /// Requests, renews or releases a lease, or leaves a signal.
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError>;
+}
+
+/// Checks that what was read from a position on begins there and has each position once, in order:
+/// a record that is read twice would be applied twice.
+///
+/// # Errors
+/// [`StoreErrorKind::Corrupt`] names the first position that is not the one that follows.
+pub fn check_page(from: Seq, page: &[(Seq, Record)]) -> Result<(), StoreErrorKind> {
+    let mut expected = (from.max(1)..=Seq::MAX).zip(page);
+    match expected.find(|(expected, (seq, _))| seq != expected) {
+        None => Ok(()),
+        Some((expected, (seq, _))) => {
+            let what = format!("record {seq} was read where record {expected} is due");
+            Err(StoreErrorKind::Corrupt(what))
+        }
+    }
 }
 
 /// Stored folds, which make opening a thread faster. Only the base of a compacted log is needed;

@@ -6,6 +6,7 @@ mod language;
 mod late_actions;
 mod lease;
 mod midway;
+mod misread;
 mod preview;
 mod reach;
 mod repeats;
