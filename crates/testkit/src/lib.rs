@@ -7,6 +7,7 @@ pub mod consent;
 pub mod corpus;
 pub mod doc;
 pub mod encoder;
+mod folder;
 pub mod hostile;
 pub mod kernel;
 pub mod language;
@@ -28,6 +29,7 @@ pub use clock::VirtualClock;
 pub use command_line::{
     check_chinese_refusals, check_hint, check_names, check_reading, check_wrong_lines,
 };
+pub use folder::tempdir;
 pub use model::{Scripted, ScriptedReply};
 pub use model_server::{ModelAnswer, ModelServer};
 pub use program::{FinishedProgram, Server, TestProgram};

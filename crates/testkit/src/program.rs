@@ -61,7 +61,7 @@ impl FinishedProgram {
 impl TestProgram {
     /// Wraps a binary that cargo has built, as `env!("CARGO_BIN_EXE_react")` names it.
     pub fn new(binary: &'static str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder can be made");
+        let folder = crate::tempdir().expect("a folder can be made");
         let env = vec![("TZ", "UTC".to_owned())];
         Self {
             binary,

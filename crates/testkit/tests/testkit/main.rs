@@ -2,6 +2,8 @@
 mod broken_docs;
 mod broken_logs;
 mod chats;
+mod consent_book;
+mod corpus;
 mod crash_sim;
 mod encoder_pairs;
 mod encoders;
