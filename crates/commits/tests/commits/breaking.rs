@@ -371,7 +371,7 @@ async fn k13_many_processes_on_a_hostile_store_write_every_commit_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn k13_many_writers_of_one_folder_write_every_commit_once() {
-    let folder = tempfile::tempdir().expect("it can be made");
+    let folder = fugato_testkit::tempdir().expect("it can be made");
     let open = async || {
         let log = CommitLog::open_folder(folder.path(), CommitLogOptions::default()).await;
         log.expect("the folder can be used")

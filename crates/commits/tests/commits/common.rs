@@ -86,7 +86,7 @@ impl Objects {
         let (store, folder): (Arc<dyn ObjectStore>, _) = match self.place {
             Place::Memory => (Arc::new(InMemory::new()), None),
             Place::Folder => {
-                let folder = tempfile::tempdir()?;
+                let folder = fugato_testkit::tempdir()?;
                 let store = LocalFileSystem::new_with_prefix(folder.path())?.with_fsync(true);
                 let store = store.with_automatic_cleanup(true);
                 (Arc::new(store), Some(folder))

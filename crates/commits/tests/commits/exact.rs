@@ -14,7 +14,7 @@ async fn fresh() -> CommitLog {
 
 #[tokio::test]
 async fn every_name_is_a_name() -> Result<(), Failure> {
-    let folder = tempfile::tempdir().expect("it can be made");
+    let folder = fugato_testkit::tempdir().expect("it can be made");
     let log = CommitLog::open_folder(folder.path(), CommitLogOptions::default()).await?;
     let (ascii, cjk) = ("a".repeat(100), "日".repeat(66));
     let names = [

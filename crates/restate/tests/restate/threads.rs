@@ -195,7 +195,7 @@ async fn k29_killed_services_and_engines_lose_and_double_nothing() -> TestResult
     let Some(restate) = servers::Restate::start() else {
         return Ok(());
     };
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let (port, ingress) = (servers::free_port(), restate.server().url().to_owned());
     let engine = Restate::new(RestateOptions::new(&ingress))?;
     let mut service = Service::start(folder.path(), port, &ingress)?;
@@ -336,7 +336,7 @@ async fn k29_a_lost_word_is_repeated_by_the_sweep() -> TestResult {
     let Some(restate) = servers::Restate::start() else {
         return Ok(());
     };
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let address = restate.server().url();
     let engine = Restate::new(RestateOptions::new(address).sweep(NEVER))?;
     let runner = engine.placing(walker(folder.path())?);

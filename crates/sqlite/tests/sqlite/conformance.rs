@@ -34,7 +34,7 @@ impl Databases {
         let mut folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = match &mut *folder {
             Some(folder) => folder,
-            none => none.insert(tempfile::tempdir()?),
+            none => none.insert(fugato_testkit::tempdir()?),
         };
         let path = folder.path().join(format!("{number}.db"));
         Ok(OpenedLog::whole(SqliteLog::open_with(path, options)?))

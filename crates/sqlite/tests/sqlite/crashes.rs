@@ -24,7 +24,7 @@ struct Files {
 impl Files {
     fn new() -> Result<Self, OpenError> {
         Ok(Self {
-            folder: tempfile::tempdir()?,
+            folder: fugato_testkit::tempdir()?,
             number: AtomicU32::new(0),
         })
     }

@@ -31,7 +31,7 @@ impl Databases {
         let mut folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = match &mut *folder {
             Some(folder) => folder,
-            none => none.insert(tempfile::tempdir()?),
+            none => none.insert(fugato_testkit::tempdir()?),
         };
         let path = folder.path().join(format!("{number}.db"));
         Ok(Arc::new(SqliteDocs::open_with(path, options)?))
@@ -57,7 +57,7 @@ fugato_testkit::doc_store_suite!(Databases::default());
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn documents_and_threads_share_a_file() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("desk.db");
     let log = SqliteLog::open(&path)?;
     let docs = log.docs();
@@ -94,7 +94,7 @@ async fn documents_and_threads_share_a_file() -> Result<(), Box<dyn std::error::
 #[tokio::test]
 async fn expired_documents_are_cleared_away_in_portions() -> Result<(), Box<dyn std::error::Error>>
 {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let (path, clock) = (folder.path().join("docs.db"), TestClock::at(1_000));
     let time = clock.clone();
     let docs = SqliteDocs::open_with(&path, SqliteOptions::default().clock(move || time.now()))?;

@@ -14,7 +14,7 @@ struct Databases {
 impl Databases {
     fn new() -> Self {
         Self {
-            folder: tempfile::tempdir().expect("the system has room for a folder"),
+            folder: fugato_testkit::tempdir().expect("the system has room for a folder"),
             made: AtomicU32::new(0),
         }
     }

@@ -46,7 +46,7 @@ fn open(path: &Path) -> Result<SqliteLog, fugato_store::StoreError> {
 
 #[tokio::test]
 async fn threads_of_version_1_go_on() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("old.db");
     drop(old(&path)?);
     let log = open(&path)?;
@@ -108,7 +108,7 @@ async fn threads_of_version_1_go_on() -> Outcome {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_committed_together_follows_what_was_committed_alone() -> Outcome {
     const WRITERS: usize = 16;
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("old.db");
     drop(old(&path)?);
     let log = open(&path)?;
@@ -145,7 +145,7 @@ async fn what_is_committed_together_follows_what_was_committed_alone() -> Outcom
 
 #[tokio::test]
 async fn a_removed_thread_of_version_1_gives_no_old_fence() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("old.db");
     drop(old(&path)?);
     let log = open(&path)?;
@@ -170,7 +170,7 @@ async fn a_removed_thread_of_version_1_gives_no_old_fence() -> Outcome {
 
 #[tokio::test]
 async fn there_is_room_for_documents_and_opening_again_changes_nothing() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("old.db");
     drop(old(&path)?);
     let (space, key) = (Namespace::new(["user"])?, DocKey::new("tone")?);
@@ -188,7 +188,7 @@ async fn there_is_room_for_documents_and_opening_again_changes_nothing() -> Outc
 
 #[test]
 fn a_program_of_version_1_that_is_still_running_writes_nothing() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("old.db");
     let running = old(&path)?;
     drop(open(&path)?);
@@ -201,7 +201,7 @@ fn a_program_of_version_1_that_is_still_running_writes_nothing() -> Outcome {
 
 #[test]
 fn a_damaged_file_of_version_1_is_refused_as_it_is() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("old.db");
     let damaged = old(&path)?;
     damaged.execute_batch("DROP TABLE snapshot; PRAGMA wal_checkpoint(TRUNCATE)")?;

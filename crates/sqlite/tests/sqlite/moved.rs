@@ -21,7 +21,7 @@ async fn k31_a_move_that_is_killed_anywhere_leaves_one_home_at_most() -> Result<
 #[tokio::test]
 async fn k31_a_move_between_files_that_is_killed_anywhere_leaves_one_home_at_most()
 -> Result<(), Failure> {
-    let (folder, clock) = (tempfile::tempdir().unwrap(), TestClock::at(BEGIN));
+    let (folder, clock) = (fugato_testkit::tempdir().unwrap(), TestClock::at(BEGIN));
     let open = |name: &str| {
         let clock = clock.clone();
         let options = SqliteOptions::default().clock(move || clock.now());

@@ -53,7 +53,7 @@ fn refused(path: &Path) -> String {
 
 #[tokio::test]
 async fn an_empty_file_is_a_new_database() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("empty.db");
     fs::write(&path, b"")?;
     let desk = fill(&path).await?;
@@ -69,7 +69,7 @@ async fn an_empty_file_is_a_new_database() -> Result<(), Box<dyn std::error::Err
 
 #[test]
 fn what_is_no_database_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("notes.txt");
     for (content, expected) in [
         (
@@ -97,7 +97,7 @@ fn what_is_no_database_is_refused() -> Result<(), Box<dyn std::error::Error>> {
 
 #[test]
 fn the_database_of_another_program_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("other.db");
     let other = Connection::open(&path)?;
     other.execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE thread (name TEXT)")?;
@@ -112,7 +112,7 @@ fn the_database_of_another_program_is_refused() -> Result<(), Box<dyn std::error
 
 #[tokio::test]
 async fn a_newer_version_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("newer.db");
     fill(&path).await?;
     let newer = Connection::open(&path)?;
@@ -134,7 +134,7 @@ async fn a_newer_version_is_refused() -> Result<(), Box<dyn std::error::Error>> 
 
 #[tokio::test]
 async fn other_tables_are_refused() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("altered.db");
     fill(&path).await?;
     let altered = Connection::open(&path)?;
@@ -152,7 +152,7 @@ async fn other_tables_are_refused() -> Result<(), Box<dyn std::error::Error>> {
 
 #[tokio::test]
 async fn a_file_that_lost_its_end_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("torn.db");
     fill(&path).await?;
     let whole = fs::read(&path)?;
@@ -177,7 +177,7 @@ async fn a_file_that_lost_its_end_is_refused() -> Result<(), Box<dyn std::error:
 
 #[tokio::test]
 async fn a_damaged_page_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("damaged.db");
     fill(&path).await?;
     let whole = fs::read(&path)?;
@@ -193,7 +193,7 @@ async fn a_damaged_page_is_refused() -> Result<(), Box<dyn std::error::Error>> {
 #[tokio::test]
 async fn verifying_finds_what_opening_a_large_file_does_not()
 -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("large.db");
     let desk = ThreadId::new("desk")?;
     let log = SqliteLog::open(&path)?;
@@ -224,7 +224,7 @@ async fn verifying_finds_what_opening_a_large_file_does_not()
 
 #[test]
 fn what_cannot_be_a_file_is_invalid() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let missing = folder.path().join("missing").join("desk.db");
     for path in [folder.path(), &missing, Path::new("")] {
         let error = SqliteLog::open(path).expect_err("no file can be there");
@@ -238,7 +238,7 @@ fn what_cannot_be_a_file_is_invalid() -> Result<(), Box<dyn std::error::Error>> 
 
 #[tokio::test]
 async fn a_name_that_means_memory_to_sqlite_is_a_file() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join(":memory:");
     let desk = fill(&path).await?;
     assert!(path.is_file());
@@ -248,7 +248,7 @@ async fn a_name_that_means_memory_to_sqlite_is_a_file() -> Result<(), Box<dyn st
 
 #[tokio::test]
 async fn a_database_locked_by_another_is_unavailable() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("locked.db");
     let desk = fill(&path).await?;
     let options = SqliteOptions::default().busy_timeout(std::time::Duration::ZERO);
@@ -281,7 +281,7 @@ fn eight_at_once<E: Display + Send>(
     act: impl Fn(&Path, usize) -> Result<(), E> + Sync,
     afterwards: impl Fn(&Path),
 ) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = fugato_testkit::tempdir().expect("a folder");
     for round in 0..40 {
         let path = folder.path().join(format!("{round}.db"));
         let together = std::sync::Barrier::new(8);
@@ -326,7 +326,7 @@ fn many_may_open_a_new_index_at_once_and_none_empties_it() {
 #[tokio::test]
 async fn d13_a_full_database_refuses_and_half_writes_nothing()
 -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("full.db");
     let desk = ThreadId::new("desk")?;
     let log = SqliteLog::open_with(&path, SqliteOptions::default().max_bytes(256 * 1024))?;
@@ -365,7 +365,7 @@ async fn d13_a_full_database_refuses_and_half_writes_nothing()
 #[cfg(unix)]
 #[tokio::test]
 async fn tables_whose_file_is_replaced_take_nothing_more() -> Result<(), rusqlite::Error> {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = fugato_testkit::tempdir().expect("a folder");
     let (path, aside) = (folder.path().join("a.db"), folder.path().join("b.db"));
     let tables = SqliteTables::open(&path)?;
     let write = async |word: &str| {
@@ -397,7 +397,7 @@ async fn tables_whose_file_is_replaced_take_nothing_more() -> Result<(), rusqlit
 #[cfg(unix)]
 #[tokio::test]
 async fn a_file_that_is_removed_while_it_is_open_takes_no_more_commits() -> Result<(), StoreError> {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = fugato_testkit::tempdir().expect("a folder");
     let (path, aside) = (folder.path().join("a.db"), folder.path().join("b.db"));
     let desk = ThreadId::new("desk").expect("a short name");
     let log = SqliteLog::open(&path)?;

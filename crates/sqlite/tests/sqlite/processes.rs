@@ -137,7 +137,7 @@ fn d2_of_two_processes_exactly_one_wins_each_position() -> TestResult {
     if let Some((name, path)) = as_child() {
         return race_for_positions(&name, &path);
     }
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("race.db");
     let won = race("d2_of_two_processes_exactly_one_wins_each_position", &path)?;
     assert_eq!(
@@ -173,7 +173,7 @@ fn d22_two_processes_never_hold_one_thread_at_once() -> TestResult {
     if let Some((name, path)) = as_child() {
         return race_for_the_lease(&name, &path);
     }
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("leases.db");
     let won = race("d22_two_processes_never_hold_one_thread_at_once", &path)?;
     assert_eq!(won.len() as u64 % TURN, 0, "each owner finished its turn");
@@ -244,7 +244,7 @@ fn d15_what_was_acknowledged_survives_kill_9() -> TestResult {
     if let Some((name, path)) = as_child() {
         return append_until_killed(&name, &path);
     }
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("killed.db");
     let program = env::current_exe()?;
     let mut expected = vec![];
@@ -311,7 +311,7 @@ fn a_file_that_can_only_be_read_is_refused() -> TestResult {
         let error = SqliteLog::open(path).expect_err("nobody may write it");
         return Ok(say(&error.to_string())?);
     }
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("locked.db");
     drop(open(&path)?);
     let program = folder.path().join("program");

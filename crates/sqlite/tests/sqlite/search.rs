@@ -27,7 +27,7 @@ proptest! {
         texts in prop::collection::vec("[复习报销单a 1。，Ａー々⼀\"*]{0,12}", 0..20),
         queries in prop::collection::vec("[复习报销单々⼀]{2}", 1..6),
     ) {
-        let folder = tempfile::tempdir()?;
+        let folder = fugato_testkit::tempdir()?;
         let index = SqliteSearch::open(folder.path().join("index.db"))?;
         let entry = |(n, text): (usize, &String)| IndexEntry::new(format!("{n:03}"), text.clone());
         block_on(index.update(IndexUpdate::put(texts.iter().enumerate().map(entry))))?;
@@ -45,7 +45,7 @@ proptest! {
         query in "[复习报销ab]{1,3}",
     ) {
         let ngrams = HashedNgrams::new(16);
-        let folder = tempfile::tempdir()?;
+        let folder = fugato_testkit::tempdir()?;
         let changed = SqliteSearch::open(folder.path().join("changed.db"))?;
         let mut latest = BTreeMap::new();
         for (n, text) in &steps {
@@ -79,7 +79,7 @@ proptest! {
         texts in prop::collection::vec("[复习报销a b]{0,24}", 0..12),
         query in "[复习报销]{2,4}( [ab]{1,2})?",
     ) {
-        let folder = tempfile::tempdir()?;
+        let folder = fugato_testkit::tempdir()?;
         let (file, memory) = (SqliteSearch::open(folder.path().join("index.db"))?, MemoryIndex::default());
         for (n, text) in texts.iter().enumerate() {
             let put = IndexUpdate::put([IndexEntry::new(format!("{n:03}"), text.clone())]);
@@ -93,7 +93,7 @@ proptest! {
 
 #[test]
 fn another_connection_sees_what_was_written_vectors_included() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("index.db");
     let (one, other) = (SqliteSearch::open(&path)?, SqliteSearch::open(&path)?);
     let near = SearchQuery::new("").near(vec![1.0, 0.0]);
@@ -120,7 +120,7 @@ fn another_connection_sees_what_was_written_vectors_included() -> Outcome {
 
 #[test]
 fn what_is_no_index_is_refused_and_left_alone() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("desk.db");
     drop(SqliteLog::open(&path)?);
     let before = std::fs::read(&path)?;
@@ -137,7 +137,7 @@ fn what_is_no_index_is_refused_and_left_alone() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn documents_in_a_file_are_searched() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let index = SqliteSearch::open(folder.path().join("index.db"))?;
     let docs = SqliteDocs::open(folder.path().join("desk.db"))?;
     let docs = IndexedDocs::new(docs, HybridSearch::new(Arc::new(index)));

@@ -13,7 +13,6 @@ use fugato_store::{
     Snapshots, Status, StoreError, StoreErrorKind, ThreadLog,
 };
 use proptest::{prelude::*, test_runner::TestCaseError};
-use tempfile::TempDir;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -71,7 +70,7 @@ fn image() -> &'static Image {
 }
 
 async fn write() -> Result<Image, Box<dyn std::error::Error>> {
-    let folder = TempDir::new()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("desk.db");
     let log = SqliteLog::open_with(&path, SqliteOptions::default().wal_pages(120))?;
     for seq in 1..=ROUNDS {
@@ -148,7 +147,7 @@ fn is_said(error: &StoreError) -> Result<(), TestCaseError> {
 /// Opens the image and reads it; `None` if it is refused.
 fn open(image: &Image) -> Result<Option<BTreeMap<u64, Seq>>, TestCaseError> {
     let failed = |error: std::io::Error| TestCaseError::fail(error.to_string());
-    let folder = TempDir::new().map_err(failed)?;
+    let folder = fugato_testkit::tempdir().map_err(failed)?;
     let path = image.at(folder.path()).map_err(failed)?;
     let log = match SqliteLog::open(&path) {
         Ok(log) => log,
@@ -239,7 +238,7 @@ proptest! {
 
 #[tokio::test]
 async fn one_changed_letter_of_a_record_is_found_out() -> Outcome {
-    let folder = TempDir::new()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("desk.db");
     let log = SqliteLog::open(&path)?;
     for seq in 1..=3 {
@@ -263,7 +262,7 @@ async fn one_changed_letter_of_a_record_is_found_out() -> Outcome {
 
 #[tokio::test]
 async fn a_copy_is_whole_and_goes_on_alone() -> Outcome {
-    let folder = TempDir::new()?;
+    let folder = fugato_testkit::tempdir()?;
     let (path, copied) = (folder.path().join("desk.db"), folder.path().join("copy.db"));
     let log = SqliteLog::open(&path)?;
     for seq in 1..=20 {

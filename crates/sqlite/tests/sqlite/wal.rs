@@ -45,7 +45,7 @@ fn files(folder: &Path) -> Vec<String> {
 
 #[tokio::test]
 async fn a_closed_database_is_one_file() -> Outcome {
-    let folder = TempDir::new()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("desk.db");
     let log = SqliteLog::open(&path)?;
     append(&log, 0).await?;
@@ -74,7 +74,7 @@ impl CrashedFiles {
     /// Also returns the write-ahead log of a process that wrote so many more commits, and died
     /// before any of them counted.
     async fn beyond(more: Seq) -> Result<(Self, Vec<u8>), Box<dyn std::error::Error>> {
-        let (alive, folder) = (TempDir::new()?, TempDir::new()?);
+        let (alive, folder) = (fugato_testkit::tempdir()?, fugato_testkit::tempdir()?);
         let log = SqliteLog::open(alive.path().join("desk.db"))?;
         for head in 0..COMMITS {
             append(&log, head).await?;
@@ -221,7 +221,7 @@ async fn a_write_ahead_log_without_its_database_is_told() -> Outcome {
 
 #[tokio::test]
 async fn tables_with_a_damaged_write_ahead_log_are_refused() -> Outcome {
-    let (alive, folder) = (TempDir::new()?, TempDir::new()?);
+    let (alive, folder) = (fugato_testkit::tempdir()?, fugato_testkit::tempdir()?);
     let made = Statement::new("CREATE TABLE kept (n BIGINT)", []);
     {
         let tables = SqliteTables::open(alive.path().join("own.db"))?;

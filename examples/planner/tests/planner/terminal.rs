@@ -84,7 +84,7 @@ impl Drop for Terminal {
 
 #[test]
 fn k35_what_was_typed_before_a_card_is_no_answer_to_it() -> Result<(), BoxError> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let mut terminal = Terminal::open(folder.path())?;
     terminal.shows("> ")?;
     terminal.types("sell 0.05 BTC\nyes\n")?;

@@ -58,7 +58,7 @@ async fn k35_of_cards_that_each_make_the_file_one_writes() {
         ("write a.md: ", "makes a new file", "nothing was written"),
         ("写入 a.md：", "将新建文件", "没有写入"),
     ] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = fugato_testkit::tempdir().unwrap();
         let app = app(folder.path());
         let threads: Vec<_> = (0..CARDS).map(|n| format!("t{n}")).collect();
         for thread in &threads {
@@ -120,7 +120,7 @@ fn k35_of_processes_that_each_make_the_file_one_writes() {
 
 #[tokio::test]
 async fn k35_a_file_that_changed_under_its_card_is_asked_about_anew() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fugato_testkit::tempdir().unwrap();
     let app = app(folder.path());
     let file = folder.path().join("files/a.md");
     fs::write(&file, "tea").unwrap();
@@ -141,7 +141,7 @@ async fn k35_a_yes_with_a_no_is_asked_again() {
         "不要 CODE，但是好的",
         "好的 CODE，但不要",
     ] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = fugato_testkit::tempdir().unwrap();
         let app = app(folder.path());
         say(&app, "t", "write a.md: tea").await;
         let before = card(&app, "t").await;

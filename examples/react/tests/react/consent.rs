@@ -29,7 +29,7 @@ impl Folder {
     fn new(store: Arc<WorldStore>) -> Result<Self, BoxError> {
         Ok(Self {
             written: KeyedWrites::default(),
-            notes: tempfile::tempdir()?,
+            notes: fugato_testkit::tempdir()?,
             store,
         })
     }

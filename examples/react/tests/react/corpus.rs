@@ -101,7 +101,7 @@ async fn turn(talk: &Session<React>, words: &str) -> Option<String> {
 }
 
 async fn run(case: &CorpusCase<StoredRows>) -> Option<CaseOutcome> {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = fugato_testkit::tempdir().expect("a folder");
     for (path, text) in &case.own.files {
         let path = folder.path().join("files").join(path);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

@@ -68,7 +68,7 @@ impl CrashStore for Stores {
 
 #[tokio::test]
 async fn k24_no_crash_changes_what_comes_of_a_request() -> Result<(), Failure> {
-    let folder = tempfile::tempdir().expect("a folder can be made");
+    let folder = fugato_testkit::tempdir().expect("a folder can be made");
     let tools = ToolEnvironment::new(folder.path());
     let stores = Stores(InMemory::default(), tools.clone());
     let report = CrashSim::new(move |_| wired(&tools))

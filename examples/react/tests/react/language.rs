@@ -45,7 +45,7 @@ async fn rct_prompts_are_in_the_language_of_the_conversation() {
         (Lang::En, "Remember 7. Write how much 17 times 3 is."),
         (Lang::Zh, "记住 7。写下 17 乘 3 是多少。"),
     ] {
-        let (folder, model) = (tempfile::tempdir().unwrap(), Scripted::new(script()));
+        let (folder, model) = (fugato_testkit::tempdir().unwrap(), Scripted::new(script()));
         let (tools, asked) = (ToolEnvironment::new(folder.path()), model.clone());
         let open = move |log| {
             let registry = tools.built_in(&BuiltIn::ALL).unwrap().build().unwrap();

@@ -43,7 +43,7 @@ impl ReactFixture {
     }
 
     fn with(model: Option<Arc<dyn ChatModel>>, max_steps: u32) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = fugato_testkit::tempdir().unwrap();
         let mut tools = ToolEnvironment::new(folder.path());
         tools.clock = Arc::new(|| "2026-11-22T09:30[Europe/London]".parse().unwrap());
         let open = move |log| {

@@ -145,7 +145,7 @@ struct Home {
 
 impl Home {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = fugato_testkit::tempdir().unwrap();
         std::fs::write(folder.path().join(COURSES), NOTHING).unwrap();
         std::fs::write(folder.path().join(TASKS), CLASSES).unwrap();
         Self {

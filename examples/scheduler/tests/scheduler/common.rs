@@ -268,7 +268,7 @@ pub(crate) async fn kept(
     calendar: &str,
     schedule: ScheduleState,
 ) -> (Arc<dyn ScheduleStore>, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fugato_testkit::tempdir().unwrap();
     let path = folder.path().join("schedule.db").display().to_string();
     let store = store::open(&path).await.unwrap();
     let filled = StoreWrite::Import { schedule };

@@ -181,7 +181,7 @@ async fn filled(folder: &Path) -> Result<Arc<dyn ScheduleStore>, BoxError> {
 impl Room {
     fn new(store: Arc<WorldStore>) -> Result<Self, BoxError> {
         Ok(Self {
-            folder: tempfile::tempdir()?,
+            folder: fugato_testkit::tempdir()?,
             books: OnceCell::new(),
             store,
             service: Mutex::default(),

@@ -125,7 +125,7 @@ fn run(part: &str, folder: &Path) {
 #[test]
 fn sch_t2_a_week_is_planned_in_three_processes() {
     for language in ["z", "e"] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = fugato_testkit::tempdir().unwrap();
         for part in ["1", "2", "3", "4"] {
             run(&format!("{part}{language}"), folder.path());
         }

@@ -200,7 +200,7 @@ impl StewardFixture {
         let model = model.map(|model| Arc::new(model) as Arc<dyn ChatModel>);
         let now = books.now.clone();
         let log = MemoryLog::with_clock(move || now.now());
-        let folder = Arc::new(TempDir::new().unwrap());
+        let folder = Arc::new(fugato_testkit::tempdir().unwrap());
         let files = Files {
             store: FileStore::at(folder.path()),
             folder,

@@ -67,7 +67,7 @@ impl Employees {
             runtime,
             books: OnceCell::new(),
             store,
-            files: TempDir::new().expect("a folder can be made"),
+            files: fugato_testkit::tempdir().expect("a folder can be made"),
         }
     }
 

@@ -175,7 +175,7 @@ fn copied(uploaded: &Path, to: &Path) -> FileStore {
 
 #[tokio::test]
 async fn k24_a_claim_is_kept_once_on_the_legacy_path_too() -> TestResult {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let uploaded = folder.path().join("uploaded");
     let (name, store) = ("发票.pdf", FileStore::at(&uploaded));
     let thread = ThreadId::new("sim")?;

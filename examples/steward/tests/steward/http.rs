@@ -433,7 +433,7 @@ async fn stw_21_an_attachment_is_a_real_file() -> TestResult {
 /// A client that sends a file again before it has an answer, from as many windows as it likes.
 #[tokio::test(flavor = "multi_thread")]
 async fn stw_21_a_file_that_is_uploaded_several_times_at_once_is_kept() -> TestResult {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let files = steward::files::FileStore::at(folder.path());
     let thread = fugato::ThreadId::new("c1")?;
     for round in 0..20 {

@@ -110,7 +110,7 @@ async fn is_handed_in_once(ledgers: [Arc<dyn Ledger>; 2]) -> TestResult {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stw_25_sqlite_writes_once_for_each_key() -> TestResult {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("steward.db").display().to_string();
     keeps_to_the_contract(&*ledger::open(&path).await?).await?;
     // Another process finds it.
@@ -219,7 +219,7 @@ async fn stw_24_money_of_another_currency_is_no_duplicate() -> TestResult {
 /// Tables that were made before amounts had a currency get its column, and keep their rows.
 #[tokio::test]
 async fn tables_without_a_currency_are_migrated() -> TestResult {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let path = folder.path().join("tables.db");
     let address = path.to_str().unwrap();
     let old = fugato::cli::Tables::open(address).await?;

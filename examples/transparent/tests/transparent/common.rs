@@ -102,7 +102,7 @@ impl Home {
         model: Option<Arc<dyn ChatModel>>,
         adjust: impl Fn(Workspace) -> Workspace + Send + Sync + 'static,
     ) -> Self {
-        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        let folder = Arc::new(fugato_testkit::tempdir().expect("a folder"));
         let docs = Arc::new(MemoryDocs::default());
         let clock = Arc::new(AtomicI64::new(NOON));
         let time = clock.clone();

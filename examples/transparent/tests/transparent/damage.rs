@@ -42,7 +42,7 @@ fn trn_11_trn_15_what_people_ask_of_files_and_notes_is_answered_by_the_program()
     assert_contains(
         &told,
         [
-            "Files:\n- Documents/lease.docx",
+            "\n- Documents/lease.docx\n",
             "· listing files done: 2 files\n",
             "The rent is 930 euros a month",
             "there are no reminders or jobs",

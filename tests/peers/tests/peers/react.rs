@@ -73,7 +73,7 @@ async fn rct_t2_a_model_server_of_others_works_in_two_rounds() -> Result<(), Box
     let Some(server) = Aimock::start(&fixtures()) else {
         return Ok(());
     };
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let tools = ToolEnvironment::new(folder.path());
     let model = OpenAi::new(server.url(), "small").key(ApiKey::new(KEY));
     let reply = reply(&companion(model, &tools)?, WISH).await?;
@@ -101,7 +101,7 @@ async fn rct_8_a_small_model_always_comes_to_a_reply() -> Result<(), BoxError> {
     let Some(server) = Llama::start(KEY) else {
         return Ok(());
     };
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let tools = ToolEnvironment::new(folder.path());
     let client = OpenAi::new(server.url(), "small").key(ApiKey::new(KEY));
     // It may go on for as long as its context has room; then rules answer.

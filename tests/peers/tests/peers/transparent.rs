@@ -31,7 +31,7 @@ struct Run {
 }
 
 async fn run(model: Arc<dyn ChatModel>) -> Result<Run, BoxError> {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let deps = deps(folder.path(), jobs(Arc::new(MemoryDocs::default()))).await?;
     let graph = graph(&deps.model(Some(model)))?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));

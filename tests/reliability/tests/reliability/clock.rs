@@ -67,7 +67,7 @@ fn graph(clock: &Clock) -> Result<Graph<Job>, BoxError> {
 
 #[tokio::test]
 async fn d20_a_clock_that_is_set_back_stops_nothing() -> Result<(), BoxError> {
-    let (folder, clock) = (tempfile::tempdir()?, Clock::default());
+    let (folder, clock) = (fugato_testkit::tempdir()?, Clock::default());
     let told = clock.clone();
     let options = SqliteOptions::default().clock(move || told.now());
     let log = Arc::new(SqliteLog::open_with(

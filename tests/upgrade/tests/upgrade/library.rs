@@ -49,7 +49,7 @@ fn answer(question: &Interrupt) -> Value {
 
 impl Threads {
     fn open() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = fugato_testkit::tempdir().unwrap();
         copy(&data("library/folder"), folder.path());
         let options = SqliteOptions::default().clock(|| LATER);
         let log = SqliteLog::open_with(folder.path().join("threads.db"), options).unwrap();

@@ -79,7 +79,7 @@ async fn sch_w14_of_two_requests_at_once_one_is_busy() {
     let script = Scripted::new([json!({ "intent": "chat", "reply": "Hi." })
         .to_string()
         .as_str()]);
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fugato_testkit::tempdir().unwrap();
     let path = folder.path().join("threads.db");
     let model = GatedModel(asked.clone(), may.clone(), script.clone());
     let deps = deps(week()).mind(strict(model));

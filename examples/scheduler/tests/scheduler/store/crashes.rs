@@ -66,7 +66,7 @@ impl Shelf {
 impl CrashStore for Shelf {
     async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         self.look().await?;
-        let folder = tempfile::tempdir()?;
+        let folder = fugato_testkit::tempdir()?;
         let path = folder.path().join("schedule.db");
         let store = open(&path.display().to_string()).await?;
         match self.first.clone() {

@@ -6,7 +6,7 @@ use scheduler::store::{ScheduleStoreError, open};
 use crate::store::scenarios::{NAME, Store, every_scenario, filled};
 
 pub(crate) async fn fresh() -> Option<(Store, tempfile::TempDir)> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fugato_testkit::tempdir().unwrap();
     let path = folder.path().join("schedule.db");
     let store = open(path.to_str().unwrap()).await.unwrap();
     Some((store, folder))
@@ -39,7 +39,7 @@ async fn an_address_that_is_none_is_named_without_its_password() {
         assert_contains(&text, [shown, "sqlite:PATH"]);
         assert!(!text.contains("secret"), "{text}");
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fugato_testkit::tempdir().unwrap();
     let noise = folder.path().join("noise.db");
     std::fs::write(
         &noise,

@@ -205,7 +205,7 @@ struct Args {
 
 #[tokio::test]
 async fn trn_8_whoever_deletes_a_conversation_deletes_its_jobs_and_no_others() -> TestResult {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let dir = folder.path().to_string_lossy();
     let flags = Args::try_parse_from(["x", "--dir", &*dir])?.flags;
     let docs = App::new("transparent", flags.clone()).open().await?.docs;

@@ -118,7 +118,7 @@ fn told(events: &[Event]) -> (usize, usize) {
 
 #[tokio::test]
 async fn trn_8_two_servers_on_one_folder_do_a_job_once() -> TestResult {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let dir = folder.path();
     let (a, b) = (Server::start(dir).await?, Server::start(dir).await?);
     let job = a.made("remind me in 2 seconds to drink", &b).await?;
@@ -144,7 +144,7 @@ async fn trn_8_two_servers_on_one_folder_do_a_job_once() -> TestResult {
 
 #[tokio::test]
 async fn trn_8_a_job_that_was_due_while_no_server_ran_is_done_by_the_next() -> TestResult {
-    let folder = tempfile::tempdir()?;
+    let folder = fugato_testkit::tempdir()?;
     let dir = folder.path();
     let a = Server::start(dir).await?;
     let job = a.made("remind me in 3 seconds to drink", &a).await?;
