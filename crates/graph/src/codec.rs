@@ -9,7 +9,7 @@ use fugato_store::Record;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
-    RunError, RunErrorKind, json,
+    RunError, RunErrorKind,
     machine::{Fact, Names, NextTask, Routes, TaskPath},
 };
 
@@ -47,8 +47,8 @@ impl Serialize for PathText<'_> {
 /// Writes a fact in place of an old record. `at` is the store's clock, for people; `updates` are those
 /// of a done task, in their stored form, unless the fact has them.
 ///
-/// The records of done tasks, which most are, are written by hand: a serialiser would write the same,
-/// but it searches each name of a field for characters to escape.
+/// The records of done tasks, which most are, are written by hand: the serialiser would write the
+/// same, but it searches each name of a field for characters to escape.
 pub(crate) fn encode(
     Record(body): &mut Record,
     (fact, updates): (&Fact<TaskPath>, Option<&[u8]>),
@@ -176,7 +176,7 @@ fn write_routes(
 /// Writes the path of a task, as text.
 fn write_path(body: &mut Vec<u8>, path: TaskPath, names: &Names) -> serde_json::Result<()> {
     // The numbers come before the quote that ends the name.
-    json::write(body, names.get(path.node))?;
+    serde_json::to_writer(&mut *body, names.get(path.node))?;
     body.pop();
     let mut number = itoa::Buffer::new();
     body.push(b'#');

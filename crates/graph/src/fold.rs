@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    RunError, json,
+    RunError,
     machine::{Fact, Json, Machine, TaskPath},
 };
 
@@ -190,7 +190,7 @@ pub(crate) fn write_into<U: Serialize>(
     }
     let mut written = std::mem::take(room);
     written.reserve(FEW);
-    json::write(&mut written, updates)?;
+    serde_json::to_writer(&mut written, updates)?;
     Ok(Some(written))
 }
 

@@ -22,7 +22,6 @@ mod history;
 mod in_place;
 mod initial;
 mod journal;
-mod json;
 mod machine;
 mod node;
 mod open;
