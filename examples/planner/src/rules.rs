@@ -518,9 +518,9 @@ fn chosen(
 /// Returns the one of these names that an answer chooses: of two that it denies one of, the other.
 fn choice<'n>(reply: &str, names: &'n [String]) -> Option<&'n str> {
     const DENIES: [&str; 6] = ["not ", "no ", "不要", "不用", "别用", "不是"];
-    let named = mentioned(reply, names.iter().map(String::as_str))?;
+    let chosen = mentioned(reply, names.iter().map(String::as_str))?;
     if strip_phrase(reply.trim(), &DENIES).is_none() {
-        return Some(named);
+        return Some(chosen);
     }
     let is_other = |name: &&String| mentioned(reply, [name.as_str()]).is_none();
     let mut others = names.iter().filter(is_other);
