@@ -87,7 +87,7 @@ impl Intercept for Slow {
 
 #[tokio::test(start_paused = true)]
 async fn trn_11_who_writes_what_is_old_by_now_undoes_nothing() -> Result<(), BoxError> {
-    let folder = fugato_testkit::tempdir()?;
+    let folder = tempfile::tempdir()?;
     let log = Arc::new(MemoryLog::default());
     let quick = Process::new(folder.path(), &log)?;
     quick.say("hello").await?;
@@ -121,7 +121,7 @@ async fn trn_11_who_writes_what_is_old_by_now_undoes_nothing() -> Result<(), Box
 #[tokio::test]
 async fn trn_11_a_copy_of_a_thread_is_archived_and_one_is_copied_and_deleted()
 -> Result<(), BoxError> {
-    let folder = fugato_testkit::tempdir()?;
+    let folder = tempfile::tempdir()?;
     let process = Process::new(&folder.path().join("archives"), &Arc::default())?;
     process.say("hello").await?;
     let copy = ThreadId::new("copy")?;
@@ -162,7 +162,7 @@ async fn trn_11_a_copy_of_a_thread_is_archived_and_one_is_copied_and_deleted()
 
 #[tokio::test]
 async fn trn_11_an_archive_that_cannot_be_written_is_due_again() -> Result<(), BoxError> {
-    let folder = fugato_testkit::tempdir()?;
+    let folder = tempfile::tempdir()?;
     let path = folder.path().join("archives");
     std::fs::write(&path, "no folder")?;
     let process = Process::new(&path, &Arc::default())?;

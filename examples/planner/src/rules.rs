@@ -519,7 +519,9 @@ fn chosen(
 fn choice<'n>(reply: &str, names: &'n [String]) -> Option<&'n str> {
     const DENIES: [&str; 6] = ["not ", "no ", "不要", "不用", "别用", "不是"];
     let chosen = mentioned(reply, names.iter().map(String::as_str))?;
-    if strip_phrase(reply.trim(), &DENIES).is_none() {
+    let denied = strip_phrase(reply.trim(), &DENIES);
+    // "No wait, harbour" denies something else.
+    if denied.is_none_or(|rest| strip_phrase(rest.trim_start(), &[chosen]).is_none()) {
         return Some(chosen);
     }
     let is_other = |name: &&String| mentioned(reply, [name.as_str()]).is_none();
