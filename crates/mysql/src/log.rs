@@ -158,8 +158,8 @@ impl ThreadLog for MySqlLog {
         loop {
             tries += 1;
             let records = self.ask_all(thread, &script, "read", read).await;
-            // Right after it came back from a crash, a MariaDB 10.11 has given a row twice which
-            // its table had once.
+            // Right after it came back from a crash, a MariaDB 10.11 has given a row twice, though
+            // the thread and the position are its primary key.
             match records {
                 Err(error) if matches!(error.kind, StoreErrorKind::Corrupt(_)) && tries < TRIES => {
                     tokio::time::sleep(Duration::from_millis(tries)).await;
