@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Lines(Vec<String>);
+pub(crate) struct Lines(Vec<String>);
 
 impl State for Lines {
     type Update = String;

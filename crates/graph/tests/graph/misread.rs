@@ -3,24 +3,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{Context, END, Graph, RunError, Runner};
-use fugato_state::{Seq, State, ThreadId};
+use fugato_state::{Seq, ThreadId};
 use fugato_store::{
     AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, MemoryLog, Record, StoreError,
     ThreadLog,
 };
 use futures::StreamExt as _;
-use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Lines(Vec<String>);
-
-impl State for Lines {
-    type Update = String;
-
-    fn apply(&mut self, line: String) {
-        self.0.push(line);
-    }
-}
+use crate::midway::Lines;
 
 /// What is read wrongly.
 #[derive(Clone, Copy)]
