@@ -31,7 +31,7 @@ pub struct MySqlLog {
     shared: Arc<LogInner>,
 }
 
-/// How often a read is made that was wrong.
+/// The most times that a page is read which is wrong each time.
 const TRIES: u64 = 3;
 
 struct LogInner {

@@ -3,7 +3,7 @@ use std::{env, io, path::Path};
 
 use tempfile::TempDir;
 
-/// Where Linux keeps files in memory.
+/// The folder that Linux keeps in memory.
 const MEMORY: &str = "/dev/shm";
 
 /// The least room that is asked of it, in bytes.
@@ -12,8 +12,8 @@ const ROOM: u64 = 1 << 30;
 /// Makes a folder that is removed when it is dropped, as [`tempfile::tempdir`] does, in memory
 /// where a gigabyte is free there. `TMPDIR` names another place.
 ///
-/// What a test leaves is to outlive the processes that it kills, and not the machine: on a disk,
-/// it would wait for most of its time until that has every commit.
+/// The files of a test are to outlive the processes that it kills, and not the machine: on a disk,
+/// it would wait until that has every commit.
 ///
 /// # Errors
 /// No folder can be made there.

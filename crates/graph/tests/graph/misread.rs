@@ -12,7 +12,7 @@ use futures::StreamExt as _;
 
 use crate::midway::Lines;
 
-/// What is read wrongly.
+/// A mistake of a log that is read.
 #[derive(Clone, Copy)]
 enum Slip {
     Twice(usize),

@@ -1,4 +1,4 @@
-//! What cases of a corpus are judged by.
+//! The judgement of the cases of a corpus.
 use fugato_testkit::corpus::{CaseOutcome, CorpusCase};
 use serde_json::{Map, Value, json};
 

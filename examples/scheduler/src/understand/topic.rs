@@ -1,4 +1,4 @@
-//! What was spoken of before, for words that point to it.
+//! The items and wishes that were spoken of before, for words that point to them.
 use fugato::{
     state::{Role, say},
     words::{Phrases, corrected},
