@@ -11,7 +11,7 @@ use crate::{
     engine::Engine,
     fold::write_into,
     graph::{NodeEntry, NodeWork},
-    machine::{Fact, TaskPath, TaskStatus},
+    machine::{Fact, Routes, TaskPath, TaskStatus},
     route::{calm, route, route_from},
     tasks::{Attempt, run_one},
 };
@@ -297,18 +297,27 @@ impl<S: State> Scope<S> {
             Err(error) => return self.unrouted(error, solo.zip(self.attempt(0)), engine),
         };
         match (solo, self.attempt(0)) {
-            (Some((updates, notes)), Some((task, attempt))) => {
-                let stepped = Fact::Stepped {
-                    task,
-                    attempt,
-                    updates: None,
-                    notes,
-                    routes,
-                };
-                self.record_done(stepped, updates, engine);
-            }
+            (Some(output), Some(attempt)) => self.record_stepped(attempt, output, routes, engine),
             _ => self.record(Fact::Closed { routes }, engine),
         }
+    }
+
+    /// Records that a task is done and routed at once.
+    fn record_stepped(
+        &mut self,
+        (task, attempt): (TaskPath, u32),
+        (updates, notes): TaskOutput,
+        routes: Routes<TaskPath>,
+        engine: &mut Engine,
+    ) {
+        let stepped = Fact::Stepped {
+            task,
+            attempt,
+            updates: None,
+            notes,
+            routes,
+        };
+        self.record_done(stepped, updates, engine);
     }
 
     /// Closes and routes one task alone, while others go on.
@@ -320,21 +329,14 @@ impl<S: State> Scope<S> {
         let staged = self.fold.leave(position, self.machine.frontier().len());
         self.fold.apply(staged);
         let routes = if self.machine.has_siblings(&task) {
-            Ok(crate::machine::Routes::default())
+            Ok(Routes::default())
         } else {
             route_from(&self.graph, &self.machine, &self.fold.state, task.node)
         };
         match routes {
             Ok(routes) => {
-                let (updates, notes) = solo.unwrap_or_default();
-                let stepped = Fact::Stepped {
-                    task,
-                    attempt,
-                    updates: None,
-                    notes,
-                    routes,
-                };
-                self.record_done(stepped, updates, engine);
+                let output = solo.unwrap_or_default();
+                self.record_stepped((task, attempt), output, routes, engine);
             }
             Err(error) => self.unrouted(error, solo.zip(Some((task, attempt))), engine),
         }
