@@ -11,6 +11,7 @@ use crate::{
     ChatSession, CliCommand, CliError, Flags, IntoService, Lang, Resources, Terminal,
     ThreadResources, WithRoutes,
     archive::{self, Archive},
+    background::BackgroundTasks,
     backup::Backup,
     check,
     copy::Copies,
@@ -39,6 +40,7 @@ pub struct App {
     belongings: ResourcesOf,
     /// Copies of databases that are read, removed with the program.
     copies: Copies,
+    background: BackgroundTasks,
 }
 
 /// A function that returns what belongs to the threads of the person whom the flags name.
@@ -61,6 +63,7 @@ impl App {
             tools: Arc::default(),
             belongings: Arc::new(|_| Arc::new(())),
             copies: Copies::default(),
+            background: BackgroundTasks::default(),
         }
     }
 
@@ -147,16 +150,21 @@ impl App {
             done = lang.scope_future(work) => Ok(done),
             code = signals::ended(), if at_once => Err(code),
         };
+        let done = match done {
+            Ok(done) => Ok(done),
+            Err(code) => {
+                self.terminal().interrupted(&self.again(rest));
+                Err(last_work(code, &terminal))
+            }
+        };
+        self.background.end(matches!(done, Ok(Ok(())))).await;
         // The work is done, even if its last spans cannot be sent.
         if let Err(error) = watched.end() {
             self.terminal().error(&error);
         }
         match done {
             Ok(Ok(())) => ExitCode::SUCCESS,
-            Err(code) => {
-                self.terminal().interrupted(&self.again(rest));
-                last_work(code, &terminal)
-            }
+            Err(code) => code,
             Ok(Err(error)) => {
                 terminal.error(&*error);
                 let known = error.downcast_ref::<CliError>();
@@ -183,12 +191,12 @@ impl App {
                     .caller(self.caller())
                     .chat(terminal)
                     .await?;
-                self.retire(&agent).await
+                self.finish(&agent).await
             }
             CliCommand::Say(say) => {
                 let (agent, _) = build(self.open().await?).await?.parts();
                 self.say(&agent, thread, say, terminal).await?;
-                self.retire(&agent).await
+                self.finish(&agent).await
             }
             CliCommand::Serve {
                 listen,
@@ -303,10 +311,8 @@ impl App {
             if let Some(engine) = &engine {
                 engine.place(Arc::new(agent.runner().clone())).await?;
             }
-            tokio::spawn(keep_retiring(
-                agent.runner().clone(),
-                self.flags.keep_finished,
-            ));
+            let retiring = keep_retiring(agent.runner().clone(), self.flags.keep_finished);
+            self.background.spawn(retiring);
             Ok((WithRoutes::new(agent, paths), usage))
         };
         let page = self.page.clone().tools(self.tools.iter().copied());
@@ -361,6 +367,13 @@ impl App {
     /// all that belongs to them.
     pub async fn retire<A: fugato_axum::ServedAgent>(&self, agent: &A) -> Result<(), BoxError> {
         retire(agent.runner()).await
+    }
+
+    /// Retires, and closes the runner: what works in the background ends.
+    async fn finish<A: fugato_axum::ServedAgent>(&self, agent: &A) -> Result<(), BoxError> {
+        self.retire(agent).await?;
+        agent.runner().close();
+        Ok(())
     }
 
     async fn look<A: fugato_axum::ServedAgent>(

@@ -2,6 +2,7 @@
 
 mod app;
 mod archive;
+mod background;
 mod backup;
 mod chat;
 mod check;

@@ -9,7 +9,10 @@ use fugato_llm::ChatModel;
 use fugato_state::{State, ThreadId};
 use fugato_store::{DocStore, ThreadStore};
 
-use crate::{Flags, Folders, Lang, PersonLimits, engine::Engine, people::PersonUsage};
+use crate::{
+    Flags, Folders, Lang, PersonLimits, background::BackgroundTasks, engine::Engine,
+    people::PersonUsage,
+};
 
 /// The duration of a lease: a thread stays held for so long after its process died.
 const LEASE: Duration = Duration::from_secs(3);
@@ -52,6 +55,7 @@ pub struct Resources {
     pub(crate) engine: Option<Engine>,
     pub(crate) program: String,
     pub(crate) keep_finished: Retention,
+    pub(crate) background: BackgroundTasks,
 }
 
 impl Resources {
@@ -74,6 +78,13 @@ impl Resources {
             .owner(owner)
             .on_complete(self.keep_finished)
             .block_in_place(true)
+    }
+
+    /// Starts a task that works beside the commands, such as a clockwork. It is to end when the runner
+    /// that it works for is [closed](Runner::closed); the program waits for it, and ends what does not
+    /// end by itself.
+    pub fn background(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.background.spawn(task);
     }
 
     /// Returns the part of a common place that is the person's own: a folder of the name of their

@@ -2,7 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 mod common;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use clap::Parser as _;
 use common::{Args, Small};
@@ -160,6 +167,55 @@ async fn a_card_waits_until_it_is_answered_by_words_or_by_json() {
     assert!(work.run(&["say", "no"]).await);
     let refused = (Some(letter("thank Bob", Some(false), "")), vec![]);
     assert_eq!(work.stands("default").await, refused);
+}
+
+/// Notes that a task has ended.
+struct Gone(Arc<AtomicUsize>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_ends_after_the_tasks_beside_its_commands() {
+    let work = Work::new();
+    let args = Args::parse_from([
+        "writer",
+        "--dir",
+        work.0.path().to_str().unwrap(),
+        "say",
+        "hi",
+    ]);
+    let (orderly, gone) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let app = App::new("writer", args.flags);
+    let ended = app.run(args.command, async |open: Resources| {
+        let runner = open.runner(graph());
+        let (closed, orderly, mark) = (runner.closed(), orderly.clone(), Gone(gone.clone()));
+        open.background(async move {
+            closed.await;
+            orderly.fetch_add(1, Ordering::SeqCst);
+            drop(mark);
+        });
+        // This one never ends by itself, and its steps take their time.
+        let mark = Gone(gone.clone());
+        open.background(async move {
+            let _mark = mark;
+            loop {
+                std::thread::sleep(Duration::from_millis(50));
+                tokio::task::yield_now().await;
+            }
+        });
+        Ok(Small {
+            runner,
+            input: wish,
+            title: |letter| Some(letter.wish.clone()),
+        })
+    });
+    assert_eq!(ended.await, ExitCode::SUCCESS);
+    let counts = [&orderly, &gone].map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(counts, [1, 2]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

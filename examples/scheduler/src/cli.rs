@@ -7,6 +7,8 @@ mod sample;
 mod session;
 mod stage;
 
+#[cfg(feature = "evening")]
+use std::future::pending;
 use std::process::ExitCode;
 
 use axum::Router;
@@ -39,13 +41,8 @@ pub(crate) async fn main(args: Args) -> ExitCode {
         let args = args.clone().of(&open.flags)?;
         let args = if serves { args.for_all() } else { args };
         #[cfg(feature = "evening")]
-        let docs = open.docs.clone();
+        let resources = open.clone();
         let desk = Session::open(&args, open).await?;
-        #[cfg_attr(
-            not(feature = "evening"),
-            expect(unused_mut, reason = "the evening changes it")
-        )]
-        let mut agent = desk.agent;
         #[cfg(feature = "evening")]
         if serves {
             let look = scheduler::evening::EveningReview {
@@ -54,9 +51,11 @@ pub(crate) async fn main(args: Args) -> ExitCode {
                 lang: desk.lang,
                 tell: Command::new(&args.tell),
             };
-            agent = look.serve(agent, docs).await?;
+            let docs = resources.docs.clone();
+            let clockwork = look.begin(desk.agent.service(), docs).await?;
+            resources.background(async move { clockwork.run_until(pending()).await });
         }
-        Ok(WithRoutes::new(agent, desk.transfer.routes()))
+        Ok(WithRoutes::new(desk.agent, desk.transfer.routes()))
     });
     Box::pin(run).await
 }

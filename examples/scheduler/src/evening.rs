@@ -14,13 +14,11 @@ use fugato::{
 };
 use jiff::{Timestamp, civil::Time};
 use serde::Deserialize as _;
-use tokio::task::JoinSet;
 
 use crate::{
     agent::{AgentState, Request},
     calendar::Lang,
     clock,
-    served::ServedScheduler,
     service::Service,
     understand::Trouble,
 };
@@ -45,26 +43,25 @@ pub struct EveningReview {
 }
 
 impl EveningReview {
-    /// Returns an agent with the driver of its jobs, which runs by the clock of this machine and ends
-    /// with the agent.
+    /// Stores the job of the look in place of an earlier one, and returns the driver of jobs by the
+    /// clock of this machine.
     ///
     /// # Errors
     /// Fails if the jobs cannot be read or stored.
-    pub async fn serve(
+    pub async fn begin(
         &self,
-        agent: ServedScheduler,
+        service: &Service,
         docs: Arc<dyn DocStore>,
-    ) -> Result<ServedScheduler, JobError> {
+    ) -> Result<JobRunner<AgentState>, JobError> {
         let now = || clock::now().as_millisecond();
         let clock = JobClock::new(self.zone.clone(), now);
-        let clockwork = self.begin_by(agent.service(), docs, clock).await?;
-        let mut tasks = JoinSet::new();
-        tasks.spawn(async move { clockwork.run_until(std::future::pending()).await });
-        Ok(agent.tasks(tasks))
+        self.begin_by(service, docs, clock).await
     }
 
-    /// Stores the job of the look in place of an earlier one, and returns the driver of jobs by a
-    /// clock.
+    /// Begins by another clock.
+    ///
+    /// # Errors
+    /// Fails as [`begin`](Self::begin) does.
     pub async fn begin_by(
         &self,
         service: &Service,

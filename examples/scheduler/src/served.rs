@@ -24,8 +24,6 @@ use crate::{
     store::ScheduleStore,
 };
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
-#[cfg(feature = "evening")]
-use tokio::task::JoinSet;
 
 /// The agent behind endpoints. All conversations are about one calendar.
 #[derive(derive_more::Debug)]
@@ -39,8 +37,6 @@ pub struct ServedScheduler {
     files: Vec<PathBuf>,
     models: Vec<String>,
     remote: Option<Arc<dyn RemoteCalendar>>,
-    #[cfg(feature = "evening")]
-    tasks: JoinSet<()>,
 }
 
 impl ServedScheduler {
@@ -61,8 +57,6 @@ impl ServedScheduler {
             files: vec![],
             models: vec![],
             remote: None,
-            #[cfg(feature = "evening")]
-            tasks: JoinSet::new(),
         }
     }
 
@@ -81,10 +75,6 @@ impl ServedScheduler {
 
         /// Keeps the calendar in step with one elsewhere, with each request.
         pub fn remote(remote: Arc<dyn RemoteCalendar>) { remote = Some(remote) }
-
-        /// Gives the agent the tasks that work for it in the background: they end with it.
-        #[cfg(feature = "evening")]
-        pub(crate) fn tasks(tasks: JoinSet<()>) { tasks = tasks }
     }
 
     /// Returns the service, for requests that no client makes.

@@ -9,7 +9,6 @@ use fugato::{
     store::DocStore,
 };
 use serde::Deserialize as _;
-use tokio::task::JoinSet;
 
 use crate::{
     agent::{AgentState, Lang, Request, Update},
@@ -49,7 +48,7 @@ pub async fn deps(dir: &Path, jobs: Jobs) -> Result<Deps, BoxError> {
 }
 
 /// Returns the served agent. Unless the command only reads, jobs fire and archives are updated
-/// until the agent is dropped.
+/// until its runner is closed.
 pub async fn open(mut open: Resources) -> Result<ServedTransparent, BoxError> {
     let mut jobs = jobs(open.docs.clone());
     if let Some(most) = open.limits.jobs {
@@ -65,15 +64,14 @@ pub async fn open(mut open: Resources) -> Result<ServedTransparent, BoxError> {
     let archives = archives(&open.dir);
     open.store = Arc::new(archives.watching(open.store.clone()));
     let runner = open.runner(graph(&deps)?).options(budgets(open.options()));
-    let mut tasks = JoinSet::new();
     if !open.reads {
         let (reminders, told) = (deps.reminders.clone(), runner.clone());
         let at_terminal = open.at_terminal;
-        tasks.spawn(async move { reminders.deliver(&told, at_terminal).await });
+        open.background(async move { reminders.deliver(&told, at_terminal).await });
         let clockwork = clockwork(runner.clone(), deps.jobs);
-        tasks.spawn(async move { clockwork.run_until(std::future::pending()).await });
+        open.background(async move { clockwork.run_until(std::future::pending()).await });
         let own = runner.clone();
-        tasks.spawn(async move { archives.run_until(&own, std::future::pending()).await });
+        open.background(async move { archives.run_until(&own, std::future::pending()).await });
     }
-    Ok(ServedTransparent::new(runner, open.lang).tasks(tasks))
+    Ok(ServedTransparent::new(runner, open.lang))
 }

@@ -14,7 +14,6 @@ use fugato::{
     state::{Message, ThreadId},
 };
 use serde::Deserialize;
-use tokio::task::JoinSet;
 
 use crate::{
     agent::{AgentState, Request, Update},
@@ -26,24 +25,12 @@ use crate::{
 pub struct ServedTransparent {
     runner: Runner<AgentState>,
     lang: Option<Lang>,
-    tasks: Arc<JoinSet<()>>,
 }
 
 impl ServedTransparent {
     /// Creates the agent with this language, or that of the messages.
     pub fn new(runner: Runner<AgentState>, lang: Option<Lang>) -> Self {
-        Self {
-            runner,
-            lang,
-            tasks: Arc::default(),
-        }
-    }
-
-    /// Gives the agent the tasks that work for it in the background: they end with it.
-    #[must_use]
-    pub fn tasks(mut self, tasks: JoinSet<()>) -> Self {
-        self.tasks = Arc::new(tasks);
-        self
+        Self { runner, lang }
     }
 
     /// Returns the answer to a question that is asked while a card waits: that of a turn of its own,

@@ -135,6 +135,7 @@ impl App {
             engine: None,
             program: self.name.clone(),
             keep_finished: self.flags.keep_finished,
+            background: self.background.clone(),
         })
     }
 }

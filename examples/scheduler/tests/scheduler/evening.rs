@@ -342,10 +342,8 @@ async fn words_about_a_day_lead_to_the_same_repairs() {
 }
 
 #[tokio::test]
-async fn the_clockwork_ends_with_what_is_served() {
-    let (store, _folder) = kept(NAME, agreed()).await;
+async fn the_clockwork_ends_when_the_runner_is_closed() {
     let service = service(&Deps::new().unwrap());
-    let served = ServedScheduler::new(service, store, NAME);
     let look = EveningReview {
         at: Some(time(21, 0, 0, 0)),
         zone: TimeZone::UTC,
@@ -353,14 +351,9 @@ async fn the_clockwork_ends_with_what_is_served() {
         tell: None,
     };
     let docs = Arc::new(MemoryDocs::default());
-    let served = look.serve(served, docs.clone()).await.unwrap();
-    assert!(Arc::strong_count(&docs) > 1, "the clockwork runs");
-    drop(served);
-    let ended = async {
-        while Arc::strong_count(&docs) > 1 {
-            tokio::task::yield_now().await;
-        }
-    };
+    let clockwork = look.begin(&service, docs).await.unwrap();
+    let ended = clockwork.run_until(std::future::pending());
+    service.runner().close();
     let ended = tokio::time::timeout(Duration::from_mins(2), ended).await;
     ended.expect("the clockwork has ended");
 }
