@@ -10,6 +10,7 @@ mod remote;
 mod repair;
 mod search;
 mod steps;
+mod tools;
 
 use fugato_graph::EffectClass::{Idempotent, Keyed, Once};
 
@@ -19,7 +20,7 @@ use crate::{
     measure::{Measurement, Setting},
     report::FUGATO,
     survivor,
-    workload::Workload,
+    workload::{STATE_STEPS, Workload},
 };
 
 /// Runs a workload.
@@ -30,6 +31,7 @@ pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measureme
         Workload::Build => steps::build(size, setting),
         Workload::Chain => steps::chain(size, 0, setting),
         Workload::HeavyChain => steps::chain(size, 100_000, setting),
+        Workload::State => steps::chain(STATE_STEPS, 1000 * usize::try_from(size)?, setting),
         Workload::Cycle => steps::cycle(size, setting),
         Workload::Loop | Workload::React => steps::talk(workload, size, setting),
         Workload::LoopMemory => durable::talk_in_memory(size, setting),
@@ -52,6 +54,8 @@ pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measureme
         Workload::Postgres => remote::postgres(size, setting),
         Workload::Redis => remote::redis(size, setting),
         Workload::Events => events::events(size, setting),
+        Workload::Readers => events::readers(size, setting),
+        Workload::Tools => tools::calls(size, setting),
         Workload::Repair => repair::answers(size, setting),
         Workload::Encode => encode::chunks("openai", size, setting),
         Workload::EncodeNamed => encode::chunks("named", size, setting),

@@ -11,6 +11,8 @@ pub enum Workload {
     Chain,
     /// The same with 100 KB of state that no node touches.
     HeavyChain,
+    /// A run through 1,000 nodes that do nothing, with n KB of state that no node touches.
+    State,
     /// One node that counts and is entered n times.
     Cycle,
     /// Agent and tools take n turns of two steps, each step appending one message of 200 characters.
@@ -57,6 +59,10 @@ pub enum Workload {
     Redis,
     /// n small events from a node to a reader.
     Events,
+    /// n readers at once, each of the same small events.
+    Readers,
+    /// Calls of one of n tools.
+    Tools,
     /// n pieces of text, each encoded as a chunk of OpenAI's protocol.
     Encode,
     /// n KB of what models answer, each answer with an object to be found and repaired.
@@ -146,6 +152,12 @@ pub enum Host {
     Chat,
 }
 
+/// The nodes of [`Workload::State`].
+pub const STATE_STEPS: u64 = 1000;
+/// The events that each reader of [`Workload::Readers`] reads.
+pub const EVENTS_READ: u64 = 2000;
+/// How many calls [`Workload::Tools`] makes.
+pub const CALLS: u64 = 10_000;
 /// The words of each answer of [`Workload::Relay`].
 pub const PACED_WORDS: u64 = 20;
 /// How many searches [`Workload::SearchText`] and [`Workload::SearchVectors`] make.
@@ -179,6 +191,9 @@ impl Workload {
             Self::Grouped | Self::Postgres | Self::Redis => size * GROUPED_TURNS * 2,
             Self::FanOutSubgraph => size * TASKS_PER_ITEM,
             Self::Wide => size * WIDE_NODES,
+            Self::State => STATE_STEPS,
+            Self::Readers => size * EVENTS_READ,
+            Self::Tools => CALLS,
             Self::Parked => size.min(ANSWERED),
             Self::Relay => size * PACED_WORDS,
             Self::SearchText | Self::SearchVectors => SEARCHES,
@@ -206,6 +221,7 @@ impl Workload {
             Self::Build => spec!("build", "node", [1000], 1000, (Cpu, Ahead)),
             Self::Chain => spec!("chain", "step", [1000, 3000], 1000, (Cpu, AtMost(0.25))),
             Self::HeavyChain => spec!("heavy-chain", "step", [1000], 1000, (Cpu, AtMost(0.25))),
+            Self::State => spec!("state", "step", [1000], 10, (Cpu, AtMost(0.25))),
             Self::Cycle => spec!("cycle", "step", [100, 1_000_000], 100, (Cpu, AtMost(0.25))),
             Self::Loop => spec!("loop", "step", [1000, 10_000], 1000, (Cpu, Flat(0.4, 1.3))),
             Self::LoopMemory => {
@@ -265,12 +281,59 @@ impl Workload {
             Self::Postgres => spec!("postgres", "step", [1, 32], 1, (Wall, TimesLimit(1.3))),
             Self::Redis => spec!("redis", "step", [1, 32], 1, (Wall, TimesLimit(1.3))),
             Self::Events => spec!("events", "event", [100_000], 100_000, (Cpu, AtMost(0.25))),
+            Self::Readers => spec!("readers", "event", [10], 10, (Cpu, AtMost(0.25))),
+            Self::Tools => spec!("tools", "call", [100], 10, (Cpu, AtMost(1.0))),
             // 60 MB a second.
             Self::Repair => spec!("repair", "KB", [1000], 1000, (Cpu, AtMost(16.6))),
             Self::Open => spec!("open", "thread", [10_000], 10_000, (Wall, AtMost(20_000.0))),
             Self::Recover => spec!("recover", "thread", [10_000], 10_000, (Wall, Ahead)),
             _ => self.spec_of_wires(),
         }
+    }
+
+    /// The smallest of three sizes, each ten times the one before, over which a unit is to cost the
+    /// same; none where its work grows with the size, or where it waits for a disk or a server.
+    pub fn grows_from(self) -> Option<u64> {
+        Some(match self {
+            Self::Readers | Self::React | Self::Wide => 2,
+            Self::State | Self::Tools | Self::FanOutSubgraph | Self::Repair => 10,
+            Self::LoopNormal => 20,
+            Self::Start
+            | Self::Build
+            | Self::Chain
+            | Self::Loop
+            | Self::LoopMemory
+            | Self::FanOut
+            | Self::Subgraph
+            | Self::Idempotent
+            | Self::Keyed
+            | Self::Once => 100,
+            Self::ChatDecode => 200,
+            Self::Cycle
+            | Self::Parked
+            | Self::Events
+            | Self::Encode
+            | Self::EncodeNamed
+            | Self::EncodeAgUi
+            | Self::EncodeAiSdk
+            | Self::EncodeEnvelope => 1000,
+            Self::ChatStream => 2000,
+            Self::HeavyChain
+            | Self::LoopFull
+            | Self::Grouped
+            | Self::WideState
+            | Self::IdempotentFull
+            | Self::KeyedFull
+            | Self::OnceFull
+            | Self::Interrupt
+            | Self::Postgres
+            | Self::Redis
+            | Self::Relay
+            | Self::SearchText
+            | Self::SearchVectors
+            | Self::Open
+            | Self::Recover => return None,
+        })
     }
 
     /// What there is to know of what goes over a wire, or is searched.

@@ -14,7 +14,7 @@ use fugato_benches::{
     engine, limit, machine,
     measure::{Answer, Setting},
     peer,
-    report::{FUGATO, LIMIT, Report},
+    report::{FUGATO, LIMIT, Report, growth_sizes},
     workload::Workload,
 };
 
@@ -46,6 +46,9 @@ struct Arguments {
     /// Also write a page of all figures to this file, in Markdown: what others do better first.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// Only what a unit costs at a size, at ten times the size and at a hundred times.
+    #[arg(long, conflicts_with_all = ["peers", "quick", "all", "page"])]
+    growth: bool,
     /// A column for each other engine, rather than the best of each row.
     #[arg(long)]
     all: bool,
@@ -128,6 +131,39 @@ fn compare(arguments: &Arguments) -> Result<(), BoxError> {
         )
         .into());
     }
+    // Progress is a courtesy: that nobody reads it is no reason to stop.
+    let tell = |line: &str| drop(writeln!(io::stderr(), "{line}"));
+    let plan = plan(arguments)?;
+    let json = arguments.json.as_ref().map(File::create).transpose()?;
+    let report = Report::new(contest::run(&plan, tell), !arguments.busy);
+    if let Some(json) = json {
+        report.write_json(BufWriter::new(json))?;
+    }
+    if let Some(page) = &arguments.page {
+        let today = jiff::Zoned::now().date();
+        let growth = contest::run(&growing(plan, arguments), tell);
+        let growth = Report::new(growth, !arguments.busy).growth_part();
+        std::fs::write(page, report.page(&today.to_string()) + &growth)?;
+    }
+    let mut out = io::stdout().lock();
+    let table = match arguments {
+        Arguments { growth: true, .. } => report.growth_table(),
+        Arguments { all: true, .. } => report.whole_table(),
+        _ => report.table(),
+    };
+    writeln!(out, "{table}")?;
+    let remarks = report.remarks();
+    if arguments.why {
+        for remark in &remarks {
+            writeln!(out, "{remark}")?;
+        }
+    } else if !remarks.is_empty() {
+        writeln!(out, "{} figures are missing; --why says why", remarks.len())?;
+    }
+    Ok(())
+}
+
+fn plan(arguments: &Arguments) -> Result<Plan, BoxError> {
     let plan = Plan {
         workloads: workloads(arguments),
         systems: systems(&arguments.peers)?,
@@ -142,43 +178,41 @@ fn compare(arguments: &Arguments) -> Result<(), BoxError> {
             server: None,
         },
     };
-    let json = arguments.json.as_ref().map(File::create).transpose()?;
-    let entries = contest::run(&plan, |line| {
-        // Progress is a courtesy: that nobody reads it is no reason to stop.
-        let _ = writeln!(io::stderr(), "{line}");
-    });
-    let report = Report::new(entries, !arguments.busy);
-    if let Some(json) = json {
-        report.write_json(BufWriter::new(json))?;
-    }
-    if let Some(page) = &arguments.page {
-        let today = jiff::Zoned::now().date();
-        std::fs::write(page, report.page(&today.to_string()))?;
-    }
-    let mut out = io::stdout().lock();
-    let table = if arguments.all {
-        report.whole_table()
+    Ok(if arguments.growth {
+        growing(plan, arguments)
     } else {
-        report.table()
+        plan
+    })
+}
+
+/// The same plan for the growth of what fugato costs.
+fn growing(plan: Plan, arguments: &Arguments) -> Plan {
+    let sizes = |workload: Workload| {
+        let sizes = workload.grows_from().map(growth_sizes);
+        sizes
+            .into_iter()
+            .flatten()
+            .map(move |size| (workload, size))
     };
-    writeln!(out, "{table}")?;
-    let remarks = report.remarks();
-    if arguments.why {
-        for remark in &remarks {
-            writeln!(out, "{remark}")?;
-        }
-    } else if !remarks.is_empty() {
-        writeln!(out, "{} figures are missing; --why says why", remarks.len())?;
+    Plan {
+        workloads: chosen(arguments).flat_map(sizes).collect(),
+        systems: plan
+            .systems
+            .into_iter()
+            .filter(|it| [LIMIT, FUGATO].contains(&it.name.as_str()))
+            .collect(),
+        ..plan
     }
-    Ok(())
+}
+
+fn chosen(arguments: &Arguments) -> impl Iterator<Item = Workload> {
+    let all = Workload::value_variants().iter().copied();
+    all.filter(|it| arguments.workload.is_empty() || arguments.workload.contains(it))
 }
 
 fn workloads(arguments: &Arguments) -> Vec<(Workload, u64)> {
-    let chosen = |workload: &&Workload| {
-        arguments.workload.is_empty() || arguments.workload.contains(workload)
-    };
-    let sizes = |workload: &Workload| {
-        let (workload, spec) = (*workload, workload.spec());
+    let sizes = |workload: Workload| {
+        let spec = workload.spec();
         let sizes = if arguments.quick {
             std::slice::from_ref(&spec.quick)
         } else {
@@ -186,11 +220,7 @@ fn workloads(arguments: &Arguments) -> Vec<(Workload, u64)> {
         };
         sizes.iter().map(move |size| (workload, *size))
     };
-    Workload::value_variants()
-        .iter()
-        .filter(chosen)
-        .flat_map(sizes)
-        .collect()
+    chosen(arguments).flat_map(sizes).collect()
 }
 
 fn systems(peers: &[String]) -> Result<Vec<System>, BoxError> {
