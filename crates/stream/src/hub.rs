@@ -17,7 +17,7 @@ use futures::Stream;
 
 pub use self::piece::Piece;
 use self::{
-    block::{merge, reopened, same_block},
+    block::{OpenBlock, same_block},
     queue::{Batch, Ring},
 };
 use crate::{Event, EventKind};
@@ -49,7 +49,7 @@ pub struct Hub {
 struct Inner {
     readers: Vec<Arc<Ring>>,
     relays: Vec<Weak<Hub>>,
-    open: Vec<Event>,
+    open: Vec<OpenBlock>,
     closed: bool,
 }
 
@@ -86,7 +86,7 @@ impl Hub {
         let ring = Arc::new(Ring::default());
         {
             let mut queue = lock(&ring.queue);
-            for event in inner.open.iter().flat_map(reopened) {
+            for event in inner.open.iter().flat_map(OpenBlock::reopened) {
                 queue.events.push(event);
             }
             queue.closed = inner.closed;
@@ -109,7 +109,7 @@ impl Hub {
         if std::ptr::eq(self, target) || inner.relays.iter().any(|known| known.as_ptr() == target) {
             return;
         }
-        for event in inner.open.iter().flat_map(reopened) {
+        for event in inner.open.iter().flat_map(OpenBlock::reopened) {
             to.send(event);
         }
         inner.relays.push(Arc::downgrade(to));
@@ -130,7 +130,7 @@ impl Hub {
     pub fn send_piece(&self, piece: Piece<'_>) {
         let mut inner = lock(&self.inner);
         if !inner.extend_open(piece) {
-            inner.open.push(piece.event());
+            inner.open.push(OpenBlock::new(piece.event()));
         }
         self.open.store(true, Ordering::Relaxed);
         self.relay_on(&mut inner, |relay| relay.send_piece(piece));
@@ -201,18 +201,18 @@ impl Hub {
 impl Inner {
     /// Adds a piece to the text of its open block; false if there is none.
     fn extend_open(&mut self, piece: Piece<'_>) -> bool {
-        self.open.iter_mut().rev().any(|open| merge(open, piece))
+        self.open.iter_mut().rev().any(|open| open.extend(piece))
     }
 
     /// Keeps the merged text of each open block for late readers.
     fn remember(&mut self, event: &Event) {
         match &event.kind {
             kind if kind.is_delta() && !self.extend_open(Piece::of(event)) => {
-                self.open.push(event.clone());
+                self.open.push(OpenBlock::new(event.clone()));
             }
             // Tasks name their blocks themselves, so two may use one name.
             EventKind::TextFinished { .. } | EventKind::ReasoningFinished { .. } => {
-                self.open.retain(|open| !same_block(open, event));
+                self.open.retain(|open| !same_block(&open.first, event));
             }
             // The log has the whole call.
             EventKind::ToolCallProposed { call, .. } => {
@@ -221,11 +221,12 @@ impl Inner {
                     _ => false,
                 };
                 let of_event = |open: &Event| open.origin == event.origin || same_task(open, event);
-                self.open.retain(|open| !(of_call(open) && of_event(open)));
+                self.open
+                    .retain(|open| !(of_call(&open.first) && of_event(&open.first)));
             }
             // A block that a task left open is complete with it, or void.
             EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
-                self.open.retain(|open| !same_task(open, event));
+                self.open.retain(|open| !same_task(&open.first, event));
             }
             // A reader that outlasts the run does not get the blocks that it left open.
             EventKind::RunFinished { .. }

@@ -41,34 +41,67 @@ pub(super) fn same_block(one: &Event, other: &Event) -> bool {
     named.is_some() && named == name(&other.kind) && one.origin == other.origin
 }
 
-/// Returns the start and the text so far of an open block. A call begins with its first piece.
-pub(super) fn reopened(delta: &Event) -> Vec<Event> {
-    let start = match &delta.kind {
-        EventKind::TextDelta { block, .. } => EventKind::TextStarted {
-            block: block.clone(),
-        },
-        EventKind::ReasoningDelta { block, .. } => EventKind::ReasoningStarted {
-            block: block.clone(),
-        },
-        _ => return vec![delta.clone()],
-    };
-    vec![
-        Event {
-            kind: start,
-            ..delta.clone()
-        },
-        delta.clone(),
-    ]
-}
-
 /// Appends a piece to `open` if both are of the same block of the same task.
 pub(super) fn merge(open: &mut Event, piece: Piece<'_>) -> bool {
-    let same = block(&open.kind) == block(piece.kind) && open.origin.as_ref() == piece.origin;
+    let same = belongs(open, piece);
     match (open.kind.piece_mut(), piece.kind.piece()) {
         (Some(text), Some(more)) if same => {
             text.push_str(more);
             true
         }
         _ => false,
+    }
+}
+
+fn belongs(open: &Event, piece: Piece<'_>) -> bool {
+    block(&open.kind) == block(piece.kind) && open.origin.as_ref() == piece.origin
+}
+
+/// A block that is open, with its text so far.
+#[derive(Debug)]
+pub(super) struct OpenBlock {
+    pub(super) first: Event,
+    /// The text after the first piece. A `String` grows at less cost than a [`Text`], which looks
+    /// each time whether it is shared.
+    more: String,
+}
+
+impl OpenBlock {
+    pub(super) fn new(first: Event) -> Self {
+        let more = String::new();
+        Self { first, more }
+    }
+
+    /// Appends a piece if it is of this block.
+    pub(super) fn extend(&mut self, piece: Piece<'_>) -> bool {
+        match piece.kind.piece() {
+            Some(text) if belongs(&self.first, piece) => {
+                self.more.push_str(text);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the start and the text so far. A call begins with its first piece.
+    pub(super) fn reopened(&self) -> Vec<Event> {
+        let mut delta = self.first.clone();
+        if let Some(text) = delta.kind.piece_mut() {
+            text.push_str(&self.more);
+        }
+        let start = match &delta.kind {
+            EventKind::TextDelta { block, .. } => EventKind::TextStarted {
+                block: block.clone(),
+            },
+            EventKind::ReasoningDelta { block, .. } => EventKind::ReasoningStarted {
+                block: block.clone(),
+            },
+            _ => return vec![delta],
+        };
+        let start = Event {
+            kind: start,
+            ..delta.clone()
+        };
+        vec![start, delta]
     }
 }
