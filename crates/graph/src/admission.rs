@@ -200,10 +200,19 @@ fn start<S: State>(
     }
     driver.root.fold.discard();
     driver.root.fold.apply(updates);
-    driver.root.children.clear();
+    // Clearing an empty map costs more than looking.
+    if !driver.root.children.is_empty() {
+        driver.root.children.clear();
+    }
     let key = key.map(|named| driver.remember(named));
     let run = driver.root.machine.run().next();
-    let next = vec![entry(&driver.root.graph, &driver.root.machine)];
+    let next = entry(&driver.root.graph, &driver.root.machine);
+    if key.is_none() && driver.engine.is_quiet() {
+        // The fact would be of use to nobody.
+        driver.root.machine.start(run, under, None, &[next]);
+        return Ok(None);
+    }
+    let next = vec![next];
     driver.record(Fact::Started {
         run,
         under: under.clone(),

@@ -6,7 +6,11 @@ mod wait;
 
 pub(crate) use end::{status, unfinished};
 
-use std::{future::Future, task::Poll};
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::{self, Poll},
+};
 
 use fugato_state::State;
 use fugato_store::Status;
@@ -14,11 +18,19 @@ use fugato_store::Status;
 use crate::{
     Graph, RunError,
     engine::Engine,
-    machine::Directive,
+    graph::NodeEntry,
+    machine::{Directive, TaskPath},
     scope::{DynScope, Scope, trail},
     snapshot::Snapshotter,
-    tasks::run_one,
+    tasks::{Attempt, Running, begin},
 };
+
+/// A task that was polled once, and its node with the way out.
+type BegunTask<'g, S> = (
+    TaskPath,
+    &'g NodeEntry<S>,
+    Result<Attempt<<S as State>::Update>, Running<'g, <S as State>::Update>>,
+);
 
 /// One run of one thread, in this process.
 pub(crate) struct Driver<S: State> {
@@ -44,8 +56,8 @@ impl<S: State> Driver<S> {
         let graph = self.root.graph.clone();
         loop {
             let todo = self.root.advance(&mut self.engine)?;
-            if let Some(error) = self.engine.give_up.take() {
-                self.give_up(error).await?;
+            if self.engine.give_up.is_some() {
+                self.give_up().await?;
                 continue;
             }
             match todo {
@@ -69,7 +81,7 @@ impl<S: State> Driver<S> {
     /// Starts the ready tasks: one runs inline, several run concurrently.
     async fn run_ready(&mut self, graph: &Graph<S>) -> Result<(), RunError> {
         if let Some(error) = self.engine.over_budget(self.root.machine.spent()) {
-            self.engine.give_up = Some(error);
+            self.engine.give_up = Some(error.into());
             return Ok(());
         }
         if self.engine.must_store() {
@@ -97,31 +109,40 @@ impl<S: State> Driver<S> {
         }
     }
 
+    /// Begins the only task of the step. The driver is lent as a whole, because it may move to another
+    /// thread with what it waits for.
+    fn begin_here<'g>(
+        &mut self,
+        graph: &'g Graph<S>,
+        position: usize,
+        waker: &mut task::Context<'_>,
+    ) -> Option<BegunTask<'g, S>> {
+        let (task, wire, node) = self.root.work(graph, position)?;
+        let cx = || self.root.context(wire, task, &self.engine);
+        Some((task.path, wire, begin(&**node, cx, waker)))
+    }
+
     /// Runs the only task of the step inline.
     async fn run_here(&mut self, graph: &Graph<S>, position: usize) -> Result<(), RunError> {
-        let Some(wire) = self.root.wire(graph, position) else {
+        let first = poll_fn(|waker| Poll::Ready(self.begin_here(graph, position, waker)));
+        let Some((path, wire, first)) = first.await else {
             return Ok(());
         };
-        let Some(node) = wire.node() else {
-            return Ok(());
-        };
-        let Some(cx) = self.root.context(wire, position, &self.engine) else {
-            return Ok(());
-        };
-        let policy = wire.policy.as_ref().filter(|policy| policy.is_timed());
-        let (pulse, path) = (cx.pulse.clone(), cx.path);
-        let running = run_one(&**node, cx);
-        tokio::pin!(running);
-        let attempt = match futures::poll!(running.as_mut()) {
-            Poll::Ready(attempt) => Some(attempt),
-            Poll::Pending => {
+        let attempt = match first {
+            Ok(attempt) if !self.engine.is_called() => {
+                return self.root.take_in(position, attempt, &mut self.engine);
+            }
+            Ok(attempt) => Some(attempt),
+            Err(mut running) => {
+                let policy = wire.policy.as_ref().filter(|policy| policy.is_timed());
+                let pulse = running.pulse.take();
                 // It was polled just now: polling it again at once would be a busy wait.
                 let mut polled = true;
-                let running = std::future::poll_fn(|cx| {
+                let running = poll_fn(|cx| {
                     if std::mem::take(&mut polled) {
                         return Poll::Pending;
                     }
-                    running.as_mut().poll(cx)
+                    Pin::new(&mut running).poll(cx)
                 });
                 match policy {
                     Some(policy) => self.attend(position, policy.watch(pulse, running)).await?,

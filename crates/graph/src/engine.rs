@@ -10,7 +10,7 @@ use crate::{
     context::RunInner,
     effect::{BeginCall, NamedEffect, StartDecision},
     journal::{Journal, PendingFact},
-    machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, NextTask, TaskPath},
+    machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, Routes, TaskPath},
     projector,
     scope::{AttemptEnd, ScopeAddress},
     tasks::Tasks,
@@ -23,8 +23,9 @@ pub(crate) struct Engine {
     pub(crate) incarnation: u64,
     /// The open approvals to check again, because the values they ask about may have changed.
     pub(crate) recheck: Recheck,
-    /// None for a run without a log.
-    pub(crate) journal: Option<Journal>,
+    /// None for a run without a log. It is kept apart, as errors are, because a run without one is
+    /// made and moved quickly.
+    pub(crate) journal: Option<Box<Journal>>,
     pub(crate) options: Arc<RunnerOptions>,
     /// Tasks that can start.
     pub(crate) ready: Vec<(ScopeAddress, usize)>,
@@ -44,9 +45,9 @@ pub(crate) struct Engine {
     /// The times at which failed tasks are tried again, with their scopes.
     alarms: BinaryHeap<Reverse<(Millis, Vec<TaskPath>)>>,
     /// The first failure of the run.
-    pub(crate) error: Option<RunError>,
+    pub(crate) error: Option<Box<RunError>>,
     /// The error that ends the run now although tasks could go on.
-    pub(crate) give_up: Option<RunError>,
+    pub(crate) give_up: Option<Box<RunError>>,
     /// True if no task may begin any more; those that run come to their end.
     pub(crate) closing: bool,
     /// The time up to which the wall time of the run is counted, in milliseconds of the store's
@@ -57,7 +58,7 @@ pub(crate) struct Engine {
 /// Room for what the next step leaves: what the last one left, of which nobody keeps the fact.
 #[derive(Default)]
 pub(crate) struct Room {
-    pub(crate) routes: Vec<NextTask<TaskPath>>,
+    pub(crate) routes: Routes<TaskPath>,
     pub(crate) updates: Vec<u8>,
 }
 
@@ -68,7 +69,7 @@ impl Room {
     /// Takes back what a fact took, and the updates beside it.
     pub(crate) fn take_back(&mut self, fact: Fact<TaskPath>, updates: Option<Vec<u8>>) {
         if let Fact::Stepped { routes, .. } = fact {
-            self.routes = routes.next;
+            self.routes = routes;
             self.routes.clear();
         }
         if let Some(updates) = updates.filter(|updates| updates.capacity() <= Self::MOST) {
@@ -113,7 +114,7 @@ impl Drop for Engine {
 impl Engine {
     pub(crate) fn new(
         shared: Arc<RunInner>,
-        journal: Option<Journal>,
+        journal: Option<Box<Journal>>,
         options: Arc<RunnerOptions>,
     ) -> Self {
         let timed = options.budgets.contains_key(&BudgetUnit::WallTime);
@@ -148,6 +149,11 @@ impl Engine {
         self.options.schedule == Schedule::Eager
     }
 
+    /// Returns true if facts are neither stored nor shown: then none needs to be made.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.journal.is_none() && !self.shared.hub.has_subscribers()
+    }
+
     /// Adds a fact to the journal, with the updates beside it, or sends its events at once if there is
     /// no log.
     pub(crate) fn note(
@@ -156,23 +162,20 @@ impl Engine {
         fact: Fact<TaskPath>,
         updates: Option<Vec<u8>>,
     ) {
-        match &mut self.journal {
-            Some(journal) => {
-                if journal.is_beginning(&fact) {
-                    journal.began = Some(self.shared.now());
-                }
-                let at = at.clone();
-                journal.push(PendingFact { at, fact, updates });
+        if let Some(journal) = &mut self.journal {
+            if journal.is_beginning(&fact) {
+                journal.began = Some(self.shared.now());
             }
-            None if self.shared.hub.has_subscribers() => {
-                let events = projector::events(&fact, at, &self.shared, None);
-                self.shared.hub.send_all(events);
-            }
-            None => self.room.take_back(fact, updates),
+            let at = at.clone();
+            journal.push(PendingFact { at, fact, updates });
+        } else {
+            let events = projector::events(&fact, at, &self.shared, None);
+            self.shared.hub.send_all(events);
         }
     }
 
     /// Returns true if the pending facts must be stored before a node may start.
+    #[inline]
     pub(crate) fn must_store(&self) -> bool {
         let Some(journal) = &self.journal else {
             return false;
@@ -244,6 +247,7 @@ impl Engine {
     }
 
     /// Returns the error of a budget that is used up, given the amounts in the log.
+    #[inline]
     pub(crate) fn over_budget(&self, spent: &BudgetUsage) -> Option<RunError> {
         let budgets = &self.options.budgets;
         // Walking through an empty map costs more than looking.

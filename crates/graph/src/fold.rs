@@ -69,10 +69,14 @@ impl<S: State> StateFold<S> {
     }
 
     /// Applies the staged updates, in the order of the frontier.
+    #[inline]
     pub(crate) fn close(&mut self) {
-        if self.staged.is_empty() {
-            return;
+        if !self.staged.is_empty() {
+            self.apply_staged();
         }
+    }
+
+    fn apply_staged(&mut self) {
         let mut staged = std::mem::take(&mut self.staged);
         for updates in staged.drain(..).flatten() {
             self.apply(updates);

@@ -2,6 +2,7 @@ use std::{future::Future, marker::PhantomData, pin::Pin};
 
 use async_trait::async_trait;
 use fugato_state::State;
+use futures::FutureExt;
 
 use crate::{BoxError, Context, IntoOutcome, Outcome};
 
@@ -122,7 +123,7 @@ impl<S: State, N: Node<S> + 'static> IntoNode<S, IsNode> for N {
 #[debug("FnNode")]
 pub struct FnNode<F, Fut, Shape>(F, PhantomData<fn() -> (Fut, Shape)>);
 
-// Written out, so that what is allocated is the future of the function, and not its context too.
+// Written out, so that what is allocated is the future of the function once, and not its context too.
 impl<S, F, Fut, Shape> Node<S> for FnNode<F, Fut, Shape>
 where
     S: State,
@@ -137,8 +138,7 @@ where
         'a: 'b,
         Self: 'b,
     {
-        let running = (self.0)(cx);
-        Box::pin(async move { running.await.into_outcome() })
+        Box::pin((self.0)(cx).map(IntoOutcome::into_outcome))
     }
 }
 

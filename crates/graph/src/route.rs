@@ -72,16 +72,18 @@ pub(crate) fn items<T: Serialize>(
     items.into_iter().map(item).collect()
 }
 
-/// Returns the routes of a step: each node of the frontier is routed once, on the folded state.
-/// `next` is empty, and has room for the tasks that follow.
+/// Writes the routes of a step in place of others: each node of the frontier is routed once, on the
+/// folded state.
 pub(crate) fn route<S: State>(
     graph: &Graph<S>,
     machine: &Machine,
     state: &S,
-    next: Vec<NextTask<TaskPath>>,
-) -> Result<Routes<TaskPath>, RunError> {
-    let mut routing = Routing::new(graph, machine, state);
-    routing.routes.next = next;
+    routes: &mut Routes<TaskPath>,
+) -> Result<(), RunError> {
+    if !routes.is_empty() {
+        routes.clear();
+    }
+    let mut routing = Routing::new(graph, machine, state, routes);
     let mut last = None;
     for task in machine.frontier() {
         if last != Some(task.path.node) {
@@ -89,8 +91,7 @@ pub(crate) fn route<S: State>(
             last = Some(task.path.node);
         }
     }
-    routing.pass()?;
-    Ok(routing.routes)
+    routing.pass()
 }
 
 /// Returns the routes of one task alone, while others go on. A route to a node with an unbegun task
@@ -101,10 +102,10 @@ pub(crate) fn route_from<S: State>(
     state: &S,
     node: NodeIx,
 ) -> Result<Routes<TaskPath>, RunError> {
-    let mut routing = Routing::new(graph, machine, state);
+    let mut routes = Routes::default();
+    let mut routing = Routing::new(graph, machine, state, &mut routes);
     routing.leave(node)?;
     routing.pass()?;
-    let mut routes = routing.routes;
     routes
         .next
         .retain(|next| next.items.is_some() || !machine.unbegun(next.task.node));
@@ -123,18 +124,23 @@ struct Routing<'a, S: State> {
     graph: &'a Graph<S>,
     machine: &'a Machine,
     state: &'a S,
-    routes: Routes<TaskPath>,
+    routes: &'a mut Routes<TaskPath>,
     /// Workers for which a scatter had no item.
     passed: Vec<NodeIx>,
 }
 
 impl<'a, S: State> Routing<'a, S> {
-    fn new(graph: &'a Graph<S>, machine: &'a Machine, state: &'a S) -> Self {
+    fn new(
+        graph: &'a Graph<S>,
+        machine: &'a Machine,
+        state: &'a S,
+        routes: &'a mut Routes<TaskPath>,
+    ) -> Self {
         Self {
             graph,
             machine,
             state,
-            routes: Routes::default(),
+            routes,
             passed: vec![],
         }
     }
@@ -222,6 +228,7 @@ impl<'a, S: State> Routing<'a, S> {
 
     /// Routes past workers without items: the thread takes the way out of them, unless another
     /// scatter of the same step has items for them.
+    #[inline]
     fn pass(&mut self) -> Result<(), RunError> {
         if self.passed.is_empty() {
             return Ok(());

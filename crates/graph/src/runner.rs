@@ -615,7 +615,7 @@ impl<S: State> RunnerInner<S> {
         journal.tail = opened.tail;
         journal.timed = matches!(self.options.durability, Durability::Batched { .. });
         let under = self.program();
-        let engine = Engine::new(shared, Some(journal), self.options.clone());
+        let engine = Engine::new(shared, Some(Box::new(journal)), self.options.clone());
         let mut driver = Box::new(Driver::new(opened.scope, engine));
         driver.snapshots = self.snapshots.as_ref().map(|store| Snapshotter {
             store: store.clone(),

@@ -178,7 +178,7 @@ impl<S: State> Scope<S> {
             return;
         };
         let text = crate::driver::explain(&error);
-        engine.error.get_or_insert(error);
+        engine.error.get_or_insert_with(|| error.into());
         self.record(
             Fact::Failed {
                 task,
@@ -199,7 +199,9 @@ impl<S: State> Scope<S> {
     /// record has them.
     fn record_done(&mut self, fact: Fact<TaskPath>, updates: Option<Vec<u8>>, engine: &mut Engine) {
         self.machine.evolve(&fact);
-        engine.note(&self.at, fact, updates);
+        if !engine.is_quiet() {
+            engine.note(&self.at, fact, updates);
+        }
     }
 
     fn attempt(&self, position: usize) -> Option<(TaskPath, u32)> {

@@ -2,12 +2,13 @@
 use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::LazyLock,
-    task::Poll,
+    pin::Pin,
+    sync::{Arc, LazyLock},
+    task::{self, Poll},
     time::Duration,
 };
 
-use fugato_state::State;
+use fugato_state::{Lang, State};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
@@ -16,7 +17,8 @@ use tokio::{
 use tracing::Instrument as _;
 
 use crate::{
-    BoxError, Context, Node, Outcome, in_place::in_place, route::panic_text, scope::AttemptEnd,
+    BoxError, Context, Node, Outcome, context::Heartbeat, in_place::in_place, route::panic_text,
+    scope::AttemptEnd,
 };
 
 /// The result of one attempt of a task.
@@ -30,30 +32,71 @@ pub(crate) enum Attempt<U> {
     Silent(Duration),
 }
 
-/// Runs one task inline. The node is called when that is polled, so that a panic before its future
-/// exists is caught too. Texts are in the language of the state meanwhile.
-pub(crate) fn run_one<S: State>(
-    node: &dyn Node<S>,
-    cx: Context<S>,
-) -> impl Future<Output = Attempt<S::Update>> {
+/// Runs one task.
+pub(crate) async fn run_one<S: State>(node: &dyn Node<S>, cx: Context<S>) -> Attempt<S::Update> {
     let mut begins = Some(cx);
-    let mut running = None;
-    poll_fn(move |task| {
-        let poll = AssertUnwindSafe(|| {
-            if let Some(cx) = begins.take() {
-                let lang = cx.state().lang();
-                running = Some((lang, lang.scope(|| node.run(cx))));
-            }
-            let (lang, running) = running.as_mut()?;
-            Some(lang.scope(|| running.as_mut().poll(task)))
-        });
+    let first = poll_fn(|task| match begins.take() {
+        Some(cx) => Poll::Ready(begin(node, || cx, task)),
+        None => Poll::Pending,
+    });
+    match first.await {
+        Ok(attempt) => attempt,
+        Err(running) => running.await,
+    }
+}
+
+/// Begins one task: calls its node, and polls it once. Returns what goes on if that is not its end.
+/// A panic before its future exists is caught too. Texts are in the language of the state meanwhile.
+///
+/// The context is made where the node takes it: it is large, and most tasks are over at once.
+pub(crate) fn begin<'a, S: State>(
+    node: &'a dyn Node<S>,
+    cx: impl FnOnce() -> Context<S>,
+    task: &mut task::Context<'_>,
+) -> Result<Attempt<S::Update>, Running<'a, S::Update>> {
+    let first = catch_unwind(AssertUnwindSafe(|| {
+        let cx = cx();
+        let (lang, pulse) = (cx.state().lang(), cx.pulse.clone());
+        lang.scope(|| {
+            let mut work = node.run(cx);
+            let end = work.as_mut().poll(task);
+            (Running { lang, pulse, work }, end)
+        })
+    }));
+    match first {
+        Ok((running, Poll::Pending)) => Err(running),
+        Ok((_, Poll::Ready(end))) => Ok(end.into()),
+        Err(panic) => Ok(Attempt::Panicked(panic_text(&*panic).into())),
+    }
+}
+
+/// A task that was polled and has not ended.
+pub(crate) struct Running<'a, U> {
+    lang: Lang,
+    pub(crate) pulse: Option<Arc<Heartbeat>>,
+    work: BoxFuture<'a, Result<Outcome<U>, BoxError>>,
+}
+
+impl<U> Future for Running<'_, U> {
+    type Output = Attempt<U>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Attempt<U>> {
+        let lang = self.lang;
+        let poll = AssertUnwindSafe(|| lang.scope(|| self.work.as_mut().poll(task)));
         match catch_unwind(poll) {
-            Ok(Some(Poll::Ready(Ok(outcome)))) => Poll::Ready(Attempt::Outcome(outcome)),
-            Ok(Some(Poll::Ready(Err(error)))) => Poll::Ready(Attempt::Failed(error)),
-            Ok(_) => Poll::Pending,
+            Ok(poll) => poll.map(Attempt::from),
             Err(panic) => Poll::Ready(Attempt::Panicked(panic_text(&*panic).into())),
         }
-    })
+    }
+}
+
+impl<U> From<Result<Outcome<U>, BoxError>> for Attempt<U> {
+    fn from(end: Result<Outcome<U>, BoxError>) -> Self {
+        match end {
+            Ok(outcome) => Self::Outcome(outcome),
+            Err(error) => Self::Failed(error),
+        }
+    }
 }
 
 type Batch = Vec<AttemptEnd>;

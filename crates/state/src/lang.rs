@@ -111,6 +111,7 @@ impl Lang {
     }
 
     /// Speaks this language while `work` runs.
+    #[inline]
     pub fn scope<T>(self, work: impl FnOnce() -> T) -> T {
         let _previous = Previous(CURRENT.replace(self));
         work()

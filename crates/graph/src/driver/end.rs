@@ -54,19 +54,22 @@ impl<S: State> Driver<S> {
             let cause = error.strip_prefix(&named).unwrap_or(error).to_owned();
             RunError::new(kind).because(cause)
         });
-        let error = self.engine.error.take().or(told);
+        let error = self.engine.error.take().map(|error| *error).or(told);
         self.fail(error.unwrap_or_else(|| RunError::new(RunErrorKind::NothingToDo)));
     }
 
     pub(crate) fn fail(&mut self, error: RunError) {
         let text = explain(&error);
-        self.engine.error = Some(error);
+        self.engine.error = Some(error.into());
         let failed = Fact::RunFailed { error: text };
         self.root.record(failed, &mut self.engine);
     }
 
     /// Fails the run although tasks could go on, after those that run have ended.
-    pub(super) async fn give_up(&mut self, error: RunError) -> Result<(), RunError> {
+    pub(super) async fn give_up(&mut self) -> Result<(), RunError> {
+        let Some(error) = self.engine.give_up.take() else {
+            return Ok(());
+        };
         self.engine.ready.clear();
         self.engine.closing = true;
         while !self.engine.tasks.is_empty() && !self.engine.shared.control.is_cancelled() {
@@ -74,7 +77,7 @@ impl<S: State> Driver<S> {
             self.root.advance(&mut self.engine)?;
         }
         self.engine.give_up = None;
-        self.fail(error);
+        self.fail(*error);
         Ok(())
     }
 
@@ -116,10 +119,11 @@ impl<S: State> Driver<S> {
         let (mut dropped, mut in_doubt) = (vec![], vec![]);
         unfinished(&self.root, &mut dropped, &mut in_doubt);
         self.root.keep_finished();
-        self.engine.error = Some(RunError::new(RunErrorKind::Cancelled {
+        let kind = RunErrorKind::Cancelled {
             by: by.clone(),
             why: why.clone(),
-        }));
+        };
+        self.engine.error = Some(RunError::new(kind).into());
         let cancelled = Fact::Cancelled {
             by,
             why,
@@ -147,6 +151,9 @@ impl<S: State> Driver<S> {
     /// Waits until no action that must not be done twice is under way.
     async fn settle_actions(&mut self) -> Result<(), RunError> {
         self.engine.resting = true;
+        if !self.engine.is_called() && self.engine.replies.is_empty() {
+            return Ok(());
+        }
         self.receive_calls().await?;
         while let Some(last) = self
             .engine
@@ -216,7 +223,7 @@ impl<S: State> Driver<S> {
                 .event(None, EventKind::RunParked { interrupts });
             self.engine.shared.hub.send(parked);
         }
-        self.engine.error.take().map_or(Ok(()), Err)
+        self.engine.error.take().map_or(Ok(()), |error| Err(*error))
     }
 
     pub(crate) fn status(&self) -> Status {

@@ -80,7 +80,7 @@ impl Machine {
         }
     }
 
-    fn start(
+    pub(crate) fn start(
         &mut self,
         run: RunId,
         under: &ProgramVersion,
@@ -97,6 +97,7 @@ impl Machine {
         if !self.joins.is_empty() {
             self.joins.clear();
         }
+        self.left = false;
         self.run = run.0;
         self.steps = 0;
         self.phase = ThreadPhase::Running;
@@ -158,7 +159,8 @@ impl Machine {
 
     /// Closes a task that is done and routed. If it was the only one, its routes are the whole
     /// frontier.
-    fn step(&mut self, task: &TaskPath, routes: &Routes<TaskPath>) {
+    pub(crate) fn step(&mut self, task: &TaskPath, routes: &Routes<TaskPath>) {
+        self.left = false;
         if self.frontier.len() <= 1 {
             return self.close(routes);
         }
@@ -179,6 +181,7 @@ impl Machine {
         self.open(&routes.next);
     }
 
+    #[inline]
     fn arrive(&mut self, routes: &Routes<TaskPath>) {
         self.steps = self.steps.saturating_add(1);
         for (join, from) in &routes.arrived {
@@ -194,21 +197,32 @@ impl Machine {
 
     fn open(&mut self, next: &[NextTask<TaskPath>]) {
         self.failures.clear();
-        self.frontier.clear();
         self.positions.clear();
         self.counts = Counts::default();
-        self.extend(next);
+        // Most steps have one task, which takes the place of the last one.
+        if let ([last], [NextTask { task, items: None }]) = (self.frontier.as_mut_slice(), next) {
+            last.renew(*task);
+            self.counts.ready = 1;
+            self.visit(*task);
+        } else {
+            self.frontier.clear();
+            self.extend(next);
+        }
+    }
+
+    fn visit(&mut self, task: TaskPath) {
+        if self.visits.len() <= task.node.at() {
+            self.visits.resize(task.node.at() + 1, 0);
+        }
+        if let Some(visit) = self.visits.get_mut(task.node.at()) {
+            *visit = task.visit;
+        }
     }
 
     fn extend(&mut self, next: &[NextTask<TaskPath>]) {
         let known = self.frontier.len();
         for NextTask { task, items } in next {
-            if self.visits.len() <= task.node.at() {
-                self.visits.resize(task.node.at() + 1, 0);
-            }
-            if let Some(visit) = self.visits.get_mut(task.node.at()) {
-                *visit = task.visit;
-            }
+            self.visit(*task);
             match items {
                 None => self.frontier.push(Task::new(*task, None)),
                 Some(items) => self.frontier.extend(items.iter().zip(0..).map(|(item, n)| {

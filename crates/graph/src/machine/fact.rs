@@ -355,4 +355,11 @@ impl<P> Routes<P> {
     pub fn is_empty(&self) -> bool {
         self.next.is_empty() && self.arrived.is_empty() && self.joined.is_empty()
     }
+
+    /// Removes all, and keeps the room for others.
+    pub(crate) fn clear(&mut self) {
+        self.next.clear();
+        self.arrived.clear();
+        self.joined.clear();
+    }
 }

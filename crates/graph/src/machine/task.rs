@@ -123,6 +123,30 @@ impl<P> Task<P> {
         }
     }
 
+    /// Makes it another task that is ready, without an item. Dropping what is not there costs more than
+    /// looking.
+    pub(super) fn renew(&mut self, next: P) {
+        let Self {
+            path,
+            item,
+            attempt,
+            crashes,
+            state,
+            until,
+            effects,
+            ask,
+        } = self;
+        (*path, *attempt, *crashes) = (next, 1, 0);
+        (*state, *until) = (TaskStatus::Ready, None);
+        effects.clear();
+        if item.is_some() {
+            *item = None;
+        }
+        if ask.is_some() {
+            *ask = None;
+        }
+    }
+
     pub(super) fn with_path<Q>(self, path: Q) -> Task<Q> {
         let Self {
             item,
@@ -168,5 +192,35 @@ impl Counts {
             TaskStatus::Failed => &mut self.failed,
             TaskStatus::Asking => &mut self.asking,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+    use crate::machine::EffectStage;
+
+    #[test]
+    fn a_renewed_task_is_as_a_new_one() {
+        let item = ScatterItem(to_raw_value("x").unwrap().into());
+        let mut task = Task {
+            attempt: 3,
+            crashes: 2,
+            state: TaskStatus::Sleeping,
+            until: Some(7),
+            effects: vec![EffectRecord {
+                key: "pay".into(),
+                digest: "d".into(),
+                intents: 1,
+                stage: EffectStage::Undone,
+            }],
+            ask: Some(Box::default()),
+            ..Task::new("worker#1[0]", Some(item))
+        };
+        task.renew("join#1");
+        let new = Task::new("join#1", None);
+        assert_eq!(format!("{task:?}"), format!("{new:?}"));
     }
 }

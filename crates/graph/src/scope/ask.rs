@@ -131,9 +131,6 @@ impl<S: State> Scope<S> {
         let Some(task) = self.machine.task(position) else {
             return Ok(false);
         };
-        if task.effects.is_empty() && engine.begun.is_empty() {
-            return Ok(false);
-        }
         let path = task.path;
         let own: Vec<EffectRecord> = task.doubts().cloned().collect();
         let mut open = None;

@@ -6,15 +6,18 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::{AttemptEnd, Scope, TaskOutput, place};
 use crate::{
-    BoxError, Context, Graph, Note, Outcome, RunError, RunErrorKind, SubgraphInput,
+    BoxError, Context, Graph, Node, Note, Outcome, RunError, RunErrorKind, SubgraphInput,
     context::Heartbeat,
     engine::Engine,
     fold::write_into,
     graph::{NodeEntry, NodeWork},
-    machine::{Fact, Routes, TaskPath, TaskStatus},
+    machine::{Fact, Routes, Task, TaskPath, TaskStatus},
     route::{calm, route, route_from},
     tasks::{Attempt, run_one},
 };
+
+/// A task, and its node with the way out.
+type Work<'t, 'g, S> = (&'t Task<TaskPath>, &'g NodeEntry<S>, &'g Arc<dyn Node<S>>);
 
 impl<S: State> Scope<S> {
     /// Begins the ready tasks: pauses ask, subgraphs are entered, nodes are left with the engine.
@@ -30,7 +33,7 @@ impl<S: State> Scope<S> {
             let wire = self.graph.0.nodes.get(path.node.at());
             if wire.is_none_or(|wire| matches!(wire.work, NodeWork::Node(_))) {
                 if let Some(error) = engine.exhausted(&self.machine) {
-                    engine.give_up = Some(error);
+                    engine.give_up = Some(error.into());
                     return Ok(());
                 }
                 self.machine.begin(position);
@@ -44,7 +47,9 @@ impl<S: State> Scope<S> {
                     "开始它的程序已经改变"
                 )
             };
-            if self.asks_about_doubts(position, rewired, engine)? {
+            if self.may_doubt(position, engine)
+                && self.asks_about_doubts(position, rewired, engine)?
+            {
                 continue;
             }
             let graph = self.graph.clone();
@@ -91,24 +96,22 @@ impl<S: State> Scope<S> {
         Ok(())
     }
 
-    /// Returns the node of the task at a position, with its way out.
-    pub(crate) fn wire<'g>(
-        &self,
-        graph: &'g Graph<S>,
-        position: usize,
-    ) -> Option<&'g NodeEntry<S>> {
+    /// Returns the task at a position, and its node with the way out; none if there is no such task,
+    /// or its work is no node's.
+    pub(crate) fn work<'g>(&self, graph: &'g Graph<S>, position: usize) -> Option<Work<'_, 'g, S>> {
         let task = self.machine.task(position)?;
-        graph.0.nodes.get(task.path.node.at())
+        let wire = graph.0.nodes.get(task.path.node.at())?;
+        Some((task, wire, wire.node()?))
     }
 
     /// Returns the context of a task's next attempt.
+    #[inline]
     pub(crate) fn context(
         &self,
         wire: &NodeEntry<S>,
-        position: usize,
+        task: &Task<TaskPath>,
         engine: &Engine,
-    ) -> Option<Context<S>> {
-        let task = self.machine.task(position)?;
+    ) -> Context<S> {
         let idle = wire.policy.as_ref().and_then(|policy| policy.idle_timeout);
         let cx = Context {
             state: self.fold.state.clone(),
@@ -122,7 +125,7 @@ impl<S: State> Scope<S> {
             origin: OnceLock::new(),
         };
         cx.announce();
-        Some(cx)
+        cx
     }
 
     /// Returns the attempt of a task as a future that carries its scope.
@@ -131,9 +134,9 @@ impl<S: State> Scope<S> {
         position: usize,
         engine: &Engine,
     ) -> Option<BoxFuture<'static, AttemptEnd>> {
-        let wire = self.wire(&self.graph, position)?;
-        let node = wire.node()?.clone();
-        let cx = self.context(wire, position, engine)?;
+        let (task, wire, node) = self.work(&self.graph, position)?;
+        let node = node.clone();
+        let cx = self.context(wire, task, engine);
         let (at, path, attempt) = (self.at.clone(), cx.path, cx.attempt);
         let policy = wire.policy.clone().filter(|policy| policy.is_timed());
         let done = async move {
@@ -152,6 +155,12 @@ impl<S: State> Scope<S> {
             }
         };
         Some(done.boxed())
+    }
+
+    /// Returns true if actions of a task may be in doubt.
+    fn may_doubt(&self, position: usize, engine: &Engine) -> bool {
+        let task = self.machine.task(position);
+        !engine.begun.is_empty() || task.is_some_and(|task| !task.effects.is_empty())
     }
 
     /// Returns the position of a task whose outcome of this attempt is still wanted.
@@ -175,6 +184,7 @@ impl<S: State> Scope<S> {
             )
         };
         if let Attempt::Outcome(_) = attempt
+            && self.may_doubt(position, engine)
             && self.asks_about_doubts(position, unawaited, engine)?
         {
             return Ok(());
@@ -273,7 +283,7 @@ impl<S: State> Scope<S> {
         match retry_at {
             Some(at) => engine.wake_at(at, &self.at),
             None => {
-                engine.error.get_or_insert(error);
+                engine.error.get_or_insert_with(|| error.into());
             }
         }
         self.record(
@@ -291,11 +301,18 @@ impl<S: State> Scope<S> {
     pub(super) fn close_step(&mut self, engine: &mut Engine) {
         self.fold.close();
         let solo = self.solo.take();
-        let room = std::mem::take(&mut engine.room.routes);
-        let routes = match route(&self.graph, &self.machine, &self.fold.state, room) {
-            Ok(routes) => routes,
-            Err(error) => return self.unrouted(error, solo.zip(self.attempt(0)), engine),
-        };
+        let routes = &mut engine.room.routes;
+        if let Err(error) = route(&self.graph, &self.machine, &self.fold.state, routes) {
+            return self.unrouted(error, solo.zip(self.attempt(0)), engine);
+        }
+        // Most facts are of one task that is done and routed. One that nobody keeps is not even made.
+        if let (Some(_), Some((task, _))) = (&solo, self.attempt(0))
+            && engine.is_quiet()
+        {
+            self.machine.step(&task, &engine.room.routes);
+            return engine.room.routes.clear();
+        }
+        let routes = std::mem::take(&mut engine.room.routes);
         match (solo, self.attempt(0)) {
             (Some(output), Some(attempt)) => self.record_stepped(attempt, output, routes, engine),
             _ => self.record(Fact::Closed { routes }, engine),
@@ -345,7 +362,7 @@ impl<S: State> Scope<S> {
     /// Routes the first task that is done and not closed: its routing failed before, or an operator
     /// finished it.
     pub(super) fn route_done(&mut self, engine: &mut Engine) {
-        let done = |task: &crate::machine::Task<TaskPath>| task.state == TaskStatus::Done;
+        let done = |task: &Task<TaskPath>| task.state == TaskStatus::Done;
         if let Some(position) = self.machine.frontier().iter().position(done) {
             self.close_task(position, engine);
         }
@@ -367,6 +384,6 @@ impl<S: State> Scope<S> {
             };
             self.record_done(finished, updates, engine);
         }
-        engine.give_up = Some(error);
+        engine.give_up = Some(error.into());
     }
 }
