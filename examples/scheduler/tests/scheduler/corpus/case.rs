@@ -18,6 +18,9 @@ pub(super) struct Case {
     pub(super) given: InitialState,
     #[serde(default)]
     pub(super) turns: Vec<String>,
+    /// The cards of `turns` are left open.
+    #[serde(default)]
+    pub(super) unanswered: bool,
     #[serde(default)]
     pub(super) agree: bool,
     pub(super) tags: Vec<String>,
@@ -242,7 +245,7 @@ struct Corpus {
 /// Returns the cases of all files of a language.
 pub(super) fn corpus(lang: Lang) -> Vec<Case> {
     let mut cases = vec![];
-    for more in ["", "-2", "-3", "-4", "-5"] {
+    for more in ["", "-2", "-3", "-4", "-5", "-6"] {
         let Corpus { world, case } = read(&format!("{lang}{more}.toml"));
         cases.extend(case.into_iter().map(|case| Case {
             world: world.clone(),

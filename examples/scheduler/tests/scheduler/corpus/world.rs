@@ -206,7 +206,9 @@ impl World {
         }
         for turn in &case.turns {
             self.say(turn).await;
-            self.agree(&mut ShownTexts::default()).await;
+            if !case.unanswered {
+                self.agree(&mut ShownTexts::default()).await;
+            }
         }
         let before = self.stored().await;
         let open_before = self.open().await;
@@ -214,7 +216,7 @@ impl World {
         let asked = self.stored().await;
         let open_now = self.open().await;
         seen.show_new(&open_before, &open_now);
-        if case.given != InitialState::Card || case.agree {
+        if case.agree || case.given != InitialState::Card && !case.unanswered {
             self.agree(&mut seen).await;
         }
         let open = self.open().await;
