@@ -549,7 +549,10 @@ fn names<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t str)> {
         .map(str::trim_start);
     // "From Monday to Friday" of something that moves names two days; "Monday to Friday" a range.
     let lead = before.trim_end();
-    let apart = lead.ends_with("from") || lead.ends_with(" on") || before.ends_with('从');
+    let mut weeks = ["next", "this", "下", "这", "本"].into_iter();
+    let of_week = weeks.find_map(|week| lead.strip_suffix(week));
+    let lead = of_week.map_or(lead, str::trim_end);
+    let apart = lead.ends_with("from") || lead.ends_with(" on") || lead.ends_with('从');
     if let Some((last, tail)) = last.and_then(|end| name(end, "").or_else(|| bare_digit(end)))
         && first <= last
         && !apart
@@ -684,6 +687,10 @@ mod tests {
             ("周五到下周一", Some("周五到下周一")),
             ("move it from dec 3 to dec 5", None),
             ("move the report from monday to wednesday", None),
+            (
+                "put it somewhere from friday to sunday",
+                Some("friday to sunday"),
+            ),
             ("把报告从12月3号到5号挪一下", None),
             ("push tomorrow to friday", None),
             ("dec 3 to 5 pm", None),
@@ -694,6 +701,9 @@ mod tests {
             let found = spans.next().and_then(|day| text.get(day.range));
             assert_eq!(found, span, "{text}");
         }
+        let tuesday = DayReference::Weekdays([2].into());
+        let apart = day_reference("tuesday to friday", "move it from next ");
+        assert_eq!(apart, Some((tuesday, " to friday")));
         let bare = day_reference("29th for all", "move it to the ");
         assert_eq!(bare, Some((DayReference::Date(None, 29), " for all")));
         assert_eq!(day_reference("2nd chapter", "read the "), None);

@@ -7,7 +7,7 @@ use crate::{
     lexicon::Lexicon,
     name_index::NameIndex,
     normal::normalize,
-    number::number,
+    number::{is_digit, number},
     numeral::is_numeral,
     spelling::respell,
     time::{ClockTime, clock_time, hours},
@@ -216,7 +216,10 @@ impl<'a, M: Clone, T: Clone> Tokenizer<'a, M, T> {
             };
             return (Some(kind), rest);
         }
+        let letter = |c: char| c.is_ascii_alphabetic();
         match first {
+            // "A 2-hour exam" takes 2 hours.
+            '-' if before.ends_with(is_digit) && tail.starts_with(letter) => return (None, tail),
             '?' => return (Some(TokenKind::Stop(true)), tail),
             '.' | '!' | ';' => return (Some(TokenKind::Stop(false)), tail),
             ',' | ':' | '-' | '(' | ')' | '/' => return (Some(TokenKind::Pause), tail),
@@ -353,6 +356,8 @@ mod tests {
             ]
         );
         assert_eq!(kinds("three"), [(Unknown, "three".into())]);
+        let parts = [(Number(2), "2".into()), (Unknown, "hour".into())];
+        assert_eq!(kinds("2-hour"), parts);
         assert_eq!(
             kinds("my plan page 3 “A b” 7"),
             [

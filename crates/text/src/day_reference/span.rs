@@ -28,6 +28,9 @@ const MOVES: [&str; 19] = [
     "搬",
 ];
 
+/// The words of a wish that something goes anywhere within a span.
+const WITHIN: [&str; 4] = ["somewhere", "sometime", "some time", "any time"];
+
 /// Returns true if something is moved, by one of these words too, in the thought in which days or hours
 /// lie.
 pub(crate) fn is_moved(before: &str, tail: &str, also: &[&str]) -> bool {
@@ -37,8 +40,10 @@ pub(crate) fn is_moved(before: &str, tail: &str, also: &[&str]) -> bool {
         before.get(said.unwrap_or(0)..),
         tail.get(..ends.unwrap_or(tail.len())),
     ];
-    let moves = |text: &str| MOVES.iter().chain(also).any(|word| has_start(text, word));
-    said.into_iter().flatten().any(moves)
+    let has = |text: &str, words: &[&str]| words.iter().any(|word| has_start(text, word));
+    let within = said.into_iter().flatten().any(|text| has(text, &WITHIN));
+    let moves = |text: &str| has(text, &MOVES) || has(text, also);
+    !within && said.into_iter().flatten().any(moves)
 }
 
 /// Reads `dec 3 to dec 5`, `dec 3-5`, `3 to 5 december`, `from tomorrow until friday`, `between friday
