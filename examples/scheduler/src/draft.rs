@@ -9,7 +9,7 @@ use crate::{
         Difference, Location, Marks, PlaceChange, ScheduleState, Strategy, TaskClass, differences,
     },
     tools::{ToolView, after_call},
-    understand::{Facts, Understanding, amends, understand},
+    understand::{Facts, Understanding, replaces, understand, withdraws},
 };
 
 /// The columns of a week in a terminal.
@@ -146,12 +146,23 @@ impl Draft<'_> {
         changes.iter().map(|change| change.task).collect()
     }
 
-    /// Returns true if words change what the open card asks about, and agree to nothing: "yes, but on
-    /// Sunday".
-    pub(crate) fn is_amended(&self, text: &str) -> bool {
+    /// Returns true if words take the place of what the open card asks about, and agree to nothing: "yes,
+    /// but on Sunday", "leave it".
+    pub(crate) fn is_replaced(&self, text: &str) -> bool {
+        let Some(schedule) = self.agent.schedule.as_deref() else {
+            return false;
+        };
+        let on_card = self.items();
+        let facts = Facts {
+            on_card: &on_card,
+            ..self.facts(schedule)
+        };
         let by_rules = self.agent.wanted.is_some() && self.agent.run.planned.is_some();
-        let schedule = self.agent.schedule.as_deref().filter(|_| by_rules);
-        schedule.is_some_and(|schedule| amends(text, &self.facts(schedule)))
+        if by_rules {
+            replaces(text, &facts)
+        } else {
+            withdraws(text, &facts)
+        }
     }
 }
 

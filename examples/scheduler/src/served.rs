@@ -259,7 +259,7 @@ impl fugato::axum::ServedAgent for ServedScheduler {
                     agent,
                     sections: &self.sections,
                 };
-                if asks.topic == QuestionTopic::Tool && draft.is_amended(&said.text) {
+                if draft.is_replaced(&said.text) {
                     return Ok(MessageIntent::Instead);
                 }
                 MessageIntent::Told(answer_about(&draft, &said.text))

@@ -183,22 +183,36 @@ pub(crate) fn is_for_code(text: &str) -> bool {
     Trouble::told(text).is_some() || lex::is_undo(text)
 }
 
-/// Returns true if words change the last wish, such as "yes, but on Sunday", into one that can be
-/// carried out.
-pub(crate) fn amends(text: &str, facts: &Facts<'_>) -> bool {
-    let wish = topic::amended(text, facts).map(|wish| understand(&wish, facts));
-    let wish = match wish {
+/// Returns true if words under a card take its place: they change the last wish into one that can be
+/// carried out, such as "yes, but on Sunday", or take it back: "leave it".
+pub(crate) fn replaces(text: &str, facts: &Facts<'_>) -> bool {
+    let behind = topic::after_withdrawal(text);
+    let wish = topic::amended(text, facts).or((behind != text).then(|| behind.to_owned()));
+    let wish = match wish.map(|wish| plainly(&wish, facts)) {
         Some(Understanding::KeepFree(_, then)) => Some(*then),
         other => other,
     };
-    matches!(wish, Some(Understanding::Calls { .. }))
+    matches!(wish, Some(Understanding::Calls { .. })) || withdraws(text, facts)
+}
+
+/// Returns true if words under a card take back what it asks about.
+pub(crate) fn withdraws(text: &str, facts: &Facts<'_>) -> bool {
+    ShortAnswer::of(text) == Some(ShortAnswer::Cancel) || wish::keeps_all(text, facts)
 }
 
 /// Reads a request.
 pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
-    if let Some(wish) = topic::amended(text, facts) {
-        return understand(&wish, facts);
-    }
+    let amended = topic::amended(text, facts).map(|wish| plainly(&wish, facts));
+    // Reminders are corrected where they are, and questions are asked again.
+    let amended = amended.filter(|read| {
+        use Understanding::{Calls, KeepFree, Refusal};
+        matches!(read, Calls { .. } | KeepFree(..) | Refusal(_))
+    });
+    amended.unwrap_or_else(|| plainly(topic::after_withdrawal(text), facts))
+}
+
+/// Reads a request that corrects no other.
+fn plainly(text: &str, facts: &Facts<'_>) -> Understanding {
     if let Some(read) = conditions::read(text, facts) {
         return read;
     }
@@ -207,14 +221,19 @@ pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
     }
     // A card takes such words before they come here.
     let short = ShortAnswer::of(text);
-    if matches!(
-        short,
-        Some(ShortAnswer::Yes | ShortAnswer::No | ShortAnswer::Cancel)
-    ) {
-        let mut told = say!(
-            "Nothing waits for a yes or a no, and nothing was changed.",
-            "没有等待你回答的内容，没有改动任何内容。"
-        );
+    if let Some(short @ (ShortAnswer::Yes | ShortAnswer::No | ShortAnswer::Cancel)) = short {
+        // A card that was taken back is gone when this is told.
+        let mut told = if short == ShortAnswer::Cancel {
+            say!(
+                "All right, nothing was changed.",
+                "好的，没有改动任何内容。"
+            )
+        } else {
+            say!(
+                "Nothing waits for a yes or a no, and nothing was changed.",
+                "没有等待你回答的内容，没有改动任何内容。"
+            )
+        };
         if facts.previous.is_some() || facts.previous_free_times.is_some() {
             told.push_str(&say!(
                 " “Undo” takes the last change back.",

@@ -93,6 +93,8 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
         desk.lengths(clause, &named)
     } else if !named.is_empty() && has(Query::Count) {
         desk.count(Some(&named))
+    } else if let Some(when) = desk.beside(clause, within) {
+        desk.listing(&when, None)
     } else if !named.is_empty() {
         desk.about(&named, clause)
     } else if clause.nouns.contains(&Noun::Pending)
@@ -238,6 +240,32 @@ impl AnswerContext<'_> {
                 items.into_iter().chain(courses)
             })
             .collect()
+    }
+
+    /// Returns the time before or after the one thing of which a question asks what lies there: "what
+    /// comes after the lab on Thursday?".
+    fn beside(&self, clause: &Clause, within: Option<&When>) -> Option<When> {
+        let [(name, role @ (Role::Before | Role::After))] = clause.names.as_slice() else {
+            return None;
+        };
+        let ids = expand(name, self.facts).into_iter();
+        let ids: BTreeSet<u32> = ids.chain(name.courses.iter().copied()).collect();
+        let there = self.on(within.unwrap_or(&When::default())).into_iter();
+        let mut there = there.filter(|(slot, task)| {
+            ids.contains(&task.state_id) && (within.is_some() || is_ahead(slot, self.facts))
+        });
+        let (slot, _) = there
+            .next()
+            .filter(|_| clause.verbs.iter().all(|(_, not)| !not))?;
+        let starts: BTreeSet<u8> = match role {
+            Role::Before => (1..slot.slot_start).collect(),
+            _ => (slot.slot_end + 1..=self.facts.sections.count()).collect(),
+        };
+        let starts = Some(starts);
+        clause.queries.contains(&Query::What).then(|| When {
+            starts,
+            ..When::on(slot.day)
+        })
     }
 
     /// Returns what lies in some days and times, in the order of time.

@@ -4,35 +4,13 @@ use fugato::words::after_word;
 
 use super::{
     Facts, Understanding,
-    lex::{Kind, Noun, Query, Relation, Token, Verb, tokens},
+    lex::{CONDITIONS, Kind, Noun, Query, Relation, Token, Verb, tokens},
     plan::is_ahead,
     understand,
     when::When,
     wish::clauses_of,
     words::Words,
 };
-
-const IFS: [&str; 5] = ["if", "only if", "如果", "要是", "假如"];
-const OTHERWISE: [&str; 7] = [
-    "otherwise",
-    "or else",
-    "if not",
-    "要不然",
-    "否则",
-    "不然",
-    "不行就",
-];
-/// The words for the time of the condition, each with what leads to a time in its place.
-const THERE: [(&str, &str); 8] = [
-    ("to there", "to "),
-    ("there", "to "),
-    ("then", "on "),
-    ("到那天", "到"),
-    ("那个时候", ""),
-    ("那时候", ""),
-    ("那天", ""),
-    ("那时", ""),
-];
 
 /// A time that is free or not.
 struct Condition {
@@ -43,25 +21,26 @@ struct Condition {
     is_free: bool,
 }
 
+/// The parts of a wish under a condition.
+struct Conditional<'t> {
+    condition: &'t str,
+    /// True if the wish holds where the condition does not: "unless Sunday is busy".
+    is_denied: bool,
+    wish: &'t str,
+    otherwise: Option<&'t str>,
+}
+
 /// Reads a wish under such a condition; none for other texts.
 pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
-    let text = text.trim();
-    // Lower case by ASCII keeps the positions of bytes.
-    let lower = text.to_ascii_lowercase();
-    let behind = after_word(&lower, &IFS)?;
-    let behind = text.get(text.len() - behind.len()..)?;
-    let (condition, wish) = behind
-        .split_once([',', '，'])
-        .or_else(|| behind.split_once('就'))?;
-    let condition = Condition::of(condition, facts)?;
-    let (yes, no) = parted(wish);
+    let mut said = conditionals(text.trim()).into_iter();
+    let (condition, said) = said.find_map(|it| Some((Condition::of(&it, facts)?, it)))?;
     let there = taken(&condition.when, facts);
     let holds = there.is_empty() == condition.is_free;
     let told = told(&condition.said, &there, facts);
-    let chosen = match (holds, no) {
-        (true, _) => with_time(yes, &condition.said),
+    let chosen = match (holds, said.otherwise) {
+        (true, _) => with_time(said.wish, &condition.said),
         (false, Some(no)) => match time_of(no, facts) {
-            Some(time) => with_time(yes, &time),
+            Some(time) => with_time(said.wish, &time),
             None => no.to_owned(),
         },
         (false, None) => {
@@ -77,49 +56,121 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
             calls,
         },
         Understanding::Refusal(why) => Understanding::Refusal(format!("{told} {why}")),
+        Understanding::Answer(answer) => Understanding::Answer(format!("{told} {answer}")),
         other => other,
     })
 }
 
+/// Returns the ways in which a text may have a condition.
+fn conditionals(text: &str) -> Vec<Conditional<'_>> {
+    // Lower case by ASCII keeps the positions of bytes.
+    let lower = text.to_ascii_lowercase();
+    let kinds = [(&CONDITIONS.ifs, false), (&CONDITIONS.unless, true)];
+    // "If Sunday is free, move it there".
+    let led = kinds.into_iter().filter_map(|(words, is_denied)| {
+        let behind = after_word(&lower, words)?;
+        let behind = text.get(text.len() - behind.len()..)?;
+        let parts = behind.split_once([',', '，']);
+        let parts = parts.or_else(|| behind.split_once('就'))?;
+        Some(Conditional::of(parts, is_denied))
+    });
+    // 周日有空的话，就挪过去, 周日有空就挪过去.
+    let bare = text.split_once("的话").or_else(|| text.split_once('就'));
+    let bare = bare.map(|parts| Conditional::of(parts, false));
+    // "Move it to Sunday if Sunday is free, otherwise to Monday".
+    let last = kinds.into_iter().flat_map(|(words, is_denied)| {
+        let found = words.iter().filter_map(|word| {
+            let at = lower.find(&format!(" {word} "))?;
+            let behind = text.get(at + word.len() + 2..)?;
+            let end = behind.find(',').unwrap_or(behind.len());
+            let (condition, no) = behind.split_at_checked(end)?;
+            let (more, otherwise) = parted(no);
+            let wish = text.get(..at)?.trim_end_matches(ENDS);
+            let wish = wish.strip_suffix(" but").unwrap_or(wish);
+            more.trim_matches(ENDS).is_empty().then_some(Conditional {
+                condition,
+                is_denied,
+                wish: wish.trim_end_matches(ENDS),
+                otherwise,
+            })
+        });
+        found.collect::<Vec<_>>()
+    });
+    led.chain(bare).chain(last).collect()
+}
+
+impl<'t> Conditional<'t> {
+    fn of((condition, wish): (&'t str, &'t str), is_denied: bool) -> Self {
+        let (wish, otherwise) = parted(plain(wish));
+        Self {
+            condition: condition.strip_suffix("的话").unwrap_or(condition),
+            is_denied,
+            wish,
+            otherwise,
+        }
+    }
+}
+
 impl Condition {
-    /// Reads "Saturday is free" and 周六没空; none for anything else.
-    fn of(text: &str, facts: &Facts<'_>) -> Option<Self> {
-        let said = tokens(text, facts);
+    /// Reads "Saturday is free" and 周六没空; none for anything else. "Then" is the time of the wish.
+    fn of(read: &Conditional<'_>, facts: &Facts<'_>) -> Option<Self> {
+        let said = tokens(read.condition, facts);
         let is_free = |token: &Token| {
-            matches!(
+            let free = matches!(
                 token.kind,
                 Kind::Query(Query::Free) | Kind::Verb(Verb::Free) | Kind::Noun(Noun::Off)
-            )
+            );
+            free || CONDITIONS.free.contains(&token.text)
         };
-        let is_busy = |token: &Token| token.kind == Kind::Verb(Verb::Busy);
+        let is_busy = |token: &Token| {
+            let something = matches!(
+                token.kind,
+                Kind::Query(Query::What) | Kind::Noun(Noun::Item)
+            );
+            token.kind == Kind::Verb(Verb::Busy) || something
+        };
         let denies = |token: &Token| token.kind == Kind::Relation(Relation::Not);
-        let leads =
-            |token: &Token| matches!(token.kind, Kind::Filler | Kind::Relation(Relation::On));
-        let (times, others): (Vec<Token>, Vec<Token>) =
+        let leads = |token: &Token| {
+            let leads = Kind::Relation(Relation::Then) == token.kind
+                || matches!(
+                    token.kind,
+                    Kind::Filler | Kind::Relation(Relation::On) | Kind::Noun(Noun::All)
+                );
+            leads && !is_free(token)
+        };
+        let (mut times, others): (Vec<Token>, Vec<Token>) =
             said.into_iter().partition(|token| token.kind.is_time());
+        let then = |token: &Token| token.kind == Kind::Relation(Relation::Then);
+        if times.is_empty() && others.iter().any(then) {
+            times = tokens(read.wish, facts);
+            times.retain(|token| token.kind.is_time());
+        }
         let known =
             |token: &Token| is_free(token) || is_busy(token) || denies(token) || leads(token);
         let states = others
             .iter()
             .filter(|token| is_free(token) || is_busy(token));
-        if times.is_empty() || !others.iter().all(known) || states.count() != 1 {
+        let denials = others.iter().filter(|token| denies(token)).count();
+        // "Nothing is there on Sunday" names no state but the denial.
+        let states = states.count();
+        let is_told = states == 1 || states == 0 && denials == 1;
+        if times.is_empty() || !others.iter().all(known) || !is_told {
             return None;
         }
         let free = others.iter().any(is_free);
-        let denied = others.iter().filter(|token| denies(token)).count() % 2 == 1;
         let mut clauses = clauses_of(&times, facts).into_iter();
         let (when, _) = clauses.next()?.whens.into_iter().next()?;
         when.days.as_ref().filter(|days| !days.is_empty())?;
         Some(Self {
             when,
             said: joined(&times),
-            is_free: free != denied,
+            is_free: (free != (denials % 2 == 1)) != read.is_denied,
         })
     }
 }
 
 /// Returns the text of tokens as it was typed.
-fn joined(tokens: &[Token]) -> String {
+pub(super) fn joined(tokens: &[Token]) -> String {
     let mut text = String::new();
     for token in tokens {
         if text.ends_with(|c: char| c.is_ascii_alphanumeric()) {
@@ -130,37 +181,36 @@ fn joined(tokens: &[Token]) -> String {
     text
 }
 
+/// The signs around the parts of a text.
+const ENDS: [char; 9] = [' ', '\t', ',', '，', ';', '；', '.', '。', '\n'];
+
 /// Separates a wish from what is wanted otherwise.
 fn parted(wish: &str) -> (&str, Option<&str>) {
-    let ends = |c: char| c.is_whitespace() || ",，;；.。".contains(c);
     let lower = wish.to_ascii_lowercase();
-    let at = OTHERWISE
-        .iter()
-        .find_map(|word| Some((lower.find(word)?, word.len())));
+    let mut words = CONDITIONS.otherwise.iter();
+    let at = words.find_map(|word| Some((lower.find(word)?, word.len())));
     let Some((at, length)) = at else {
-        return (plain(wish), None);
+        return (wish, None);
     };
-    let no = wish
-        .get(at + length..)
-        .unwrap_or_default()
-        .trim_matches(ends);
-    let yes = wish.get(..at).unwrap_or_default().trim_matches(ends);
-    (plain(yes), Some(no))
+    let (yes, no) = (wish.get(..at), wish.get(at + length..));
+    let [yes, no] = [yes, no].map(|part| part.unwrap_or_default().trim_matches(ENDS));
+    (yes, Some(no))
 }
 
-/// Returns a wish without the word that leads to it.
+/// Returns a wish without the words that lead to it.
 fn plain(wish: &str) -> &str {
-    let wish = wish.trim();
-    let lead = ["then ", "就", "请"]
-        .iter()
-        .find_map(|lead| wish.strip_prefix(lead));
-    lead.unwrap_or(wish).trim()
+    let wish = wish.trim_matches(ENDS);
+    let mut leads = CONDITIONS.leads.iter();
+    match leads.find_map(|lead| wish.strip_prefix(lead.as_str())) {
+        Some(rest) => plain(rest),
+        None => wish,
+    }
 }
 
 /// Returns a wish with a time in the place of "there".
 fn with_time(wish: &str, time: &str) -> String {
     let lower = wish.to_ascii_lowercase();
-    let found = THERE.iter().find_map(|(word, lead)| {
+    let found = CONDITIONS.there.iter().find_map(|(word, lead)| {
         let at = lower.find(word)?;
         let is_word = |c: Option<char>| !c.is_some_and(|c| c.is_ascii_alphanumeric());
         let (before, behind) = (lower.get(..at)?, lower.get(at + word.len()..)?);

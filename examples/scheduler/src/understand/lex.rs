@@ -121,9 +121,24 @@ pub(super) enum Part {
     Evening,
 }
 
+/// A word that points to what was spoken of before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Pointer {
+    /// The day.
+    Day,
+    /// Two items.
+    Both,
+    /// The last of several items.
+    Last,
+    /// The one of two items that was not spoken of last.
+    Other,
+}
+
 /// The meaning of a phrase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Meaning {
+    Pointer(Pointer),
     Verb(Verb),
     Query(Query),
     Relation(Relation),
@@ -153,6 +168,8 @@ pub(super) enum Kind {
     /// Sections of a day, both included.
     Sections(u8, u8),
     Number(i64),
+    /// What is pointed to takes its place before clauses are read.
+    Pointer(Pointer),
     Name(Ref),
     Quoted(String),
     /// A sign between sentences; true for a question mark.
@@ -171,6 +188,7 @@ pub(super) fn clock(time: ClockTime) -> ClockWords {
 impl From<Meaning> for Kind {
     fn from(meaning: Meaning) -> Self {
         match meaning {
+            Meaning::Pointer(pointer) => Self::Pointer(pointer),
             Meaning::Verb(verb) => Self::Verb(verb),
             Meaning::Query(query) => Self::Query(query),
             Meaning::Relation(relation) => Self::Relation(relation),
@@ -206,12 +224,14 @@ pub(super) struct Token {
 struct Lists {
     questions: BTreeMap<Query, Vec<String>>,
     verbs: BTreeMap<Verb, Vec<String>>,
+    pointers: BTreeMap<Pointer, Vec<String>>,
     parts: BTreeMap<Part, Vec<String>>,
     relations: BTreeMap<Relation, Vec<String>>,
     nouns: BTreeMap<Noun, Vec<String>>,
     filler: BTreeMap<String, Vec<String>>,
     notes: NoteWords,
     plans: PlanWords,
+    conditions: ConditionWords,
     wishes: WishWords,
     trouble: TroubleWords,
     terms: BTreeMap<TermWord, Vec<String>>,
@@ -321,10 +341,25 @@ pub(super) struct PlanWords {
     pub(super) needs_not: Vec<String>,
 }
 
+/// The words around conditions; the lexicon says what each is for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConditionWords {
+    pub(super) ifs: Vec<String>,
+    pub(super) unless: Vec<String>,
+    pub(super) free: Vec<String>,
+    pub(super) otherwise: Vec<String>,
+    pub(super) leads: Vec<String>,
+    pub(super) there: Vec<(String, String)>,
+}
+
 /// The words around wishes; the lexicon says what each is for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WishWords {
+    pub(super) amends: Vec<String>,
+    pub(super) denies: Vec<String>,
+    pub(super) not_that: Vec<String>,
     pub(super) forever: Vec<String>,
     pub(super) tells: Vec<String>,
     pub(super) articles: Vec<String>,
@@ -346,6 +381,7 @@ fn lists() -> Lists {
 }
 
 pub(super) static NOTES: LazyLock<NoteWords> = LazyLock::new(|| lists().notes);
+pub(super) static CONDITIONS: LazyLock<ConditionWords> = LazyLock::new(|| lists().conditions);
 pub(super) static WISHES: LazyLock<WishWords> = LazyLock::new(|| lists().wishes);
 pub(super) static TROUBLE: LazyLock<TroubleWords> = LazyLock::new(|| lists().trouble);
 
@@ -404,6 +440,8 @@ static LEXICON: LazyLock<Lexicon<Meaning>> = LazyLock::new(|| {
     let mut add = |words: Vec<String>, meaning: &Meaning| {
         all.extend(words.into_iter().map(|word| (word, meaning.clone())));
     };
+    let pointers = lists.pointers.into_iter();
+    pointers.for_each(|(pointer, words)| add(words, &Meaning::Pointer(pointer)));
     let (queries, verbs) = (
         lists.questions.into_iter().rev(),
         lists.verbs.into_iter().rev(),
@@ -462,6 +500,41 @@ fn is_move(tokens: &[Token], at: usize) -> bool {
         && what.is_some_and(|it| {
             matches!(it.kind, Kind::Name(_)) || ["everything", "all"].contains(&it.text.as_str())
         })
+}
+
+/// Takes "take … out" for "take out": a verb of two words, of which the first means nothing alone, may
+/// have its object between them.
+fn with_parted_verbs(tokens: &mut [Token]) {
+    let verb = |phrase: &str| {
+        let (meanings, _) = LEXICON
+            .longest(phrase)
+            .filter(|(_, rest)| rest.is_empty())?;
+        let mut meanings = meanings.into_iter();
+        meanings.find_map(|meaning| match meaning {
+            Meaning::Verb(verb) => Some(*verb),
+            _ => None,
+        })
+    };
+    for at in 0..tokens.len() {
+        let (before, behind) = tokens.split_at_mut(at);
+        let ends = |token: &Token| matches!(token.kind, Kind::Stop(_) | Kind::Pause);
+        let Some(end) = behind.first_mut() else {
+            continue;
+        };
+        let word = end.text.split(' ').next().unwrap_or_default();
+        let mut starts = before.iter_mut().rev().take_while(|token| !ends(token));
+        let start = starts.find(|token| token.kind == Kind::Unknown && token.text.is_ascii());
+        let Some((start, verb)) = start.and_then(|start| {
+            let verb = verb(&format!("{} {word}", start.text))?;
+            Some((start, verb))
+        }) else {
+            continue;
+        };
+        start.kind = Kind::Verb(verb);
+        if word == end.text {
+            end.kind = Kind::Filler;
+        }
+    }
 }
 
 /// Takes parts of names for what they mean here.
@@ -526,6 +599,7 @@ pub(super) fn tokens_among(names: &NameIndex<Thing>, text: &str, facts: &Facts<'
     };
     let mut tokens: Vec<Token> = tokens.map(token).collect();
     no_names(&mut tokens);
+    with_parted_verbs(&mut tokens);
     // 晚一个小时 is later, and no evening.
     let later = |tokens: &[Token]| {
         let unit = |it: &Token| {

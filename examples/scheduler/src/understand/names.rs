@@ -47,6 +47,12 @@ impl Ref {
         !self.courses.is_empty() && self.items.is_empty() && self.classes.is_empty()
     }
 
+    /// Returns the item, if nothing else is meant.
+    pub(super) fn only_item(&self) -> Option<u32> {
+        let is_one = self.items.len() == 1 && self.classes.is_empty();
+        self.items.first().copied().filter(|_| is_one)
+    }
+
     /// Adds the classes, or else the items, whose names go on where the name of a course ends: with
     /// a course "Algebra", "algebra" may mean the class "Algebra revision".
     pub(super) fn or_longer(mut self, schedule: &ScheduleState) -> Self {

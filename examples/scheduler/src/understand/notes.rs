@@ -581,7 +581,9 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
     let said = format!("{head} {text}");
     let now = facts.now.and_then(|now| now.to_zoned(TimeZone::UTC).ok());
     let schedule = now.map(|now| CronExpression::of(&said, &now));
-    if matches!(schedule, Some(Ok(CronExpression { once: false, .. }))) {
+    let again = |token: super::lex::Token| matches!(token.kind, super::lex::Kind::Days(_, true));
+    let repeats = super::lex::tokens(&said, facts).into_iter().any(again);
+    if repeats || matches!(schedule, Some(Ok(CronExpression { once: false, .. }))) {
         return Some(Understanding::Refusal(say!(
             "I remind once, and not again and again, so nothing was kept. Say one day and one time.",
             "我只能提醒一次，不能反复提醒，因此没有记下。请说一个日期和时间。"

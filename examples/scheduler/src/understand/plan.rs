@@ -31,6 +31,7 @@ use crate::{
 use finish::arrangement;
 
 pub(crate) use edits::edited;
+use edits::needs_not;
 pub(super) use frees::freed_times;
 pub(crate) use repairs::repaired;
 pub(super) use terms::terms;
@@ -356,6 +357,7 @@ impl<'a> Planner<'a> {
                 Err(not_understood(&clause.text, self.facts))
             }
             Some((_, true) | (Verb::Keep, _)) => Self::keep(),
+            None if needs_not(&clause.text) => self.keep_as_said(clause),
             None if clause.only_denies_times() => Err(self.refuse(
                 "What is it that shall not be there? Nothing was changed. Say what goes where, or “keep Friday free”.",
                 "什么不要排在那时？没有改动任何内容。请说清楚要挪什么，或者说“把周五空出来”。",

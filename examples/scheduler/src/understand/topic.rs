@@ -1,12 +1,15 @@
 //! The items and wishes that were spoken of before, for words that point to them.
+use std::collections::BTreeSet;
+
 use fugato::{
-    state::{Role, say},
-    words::{Phrases, corrected},
+    state::{Message, Role, say},
+    words::{DayReference, Phrases, ShortAnswer, after_word, corrected},
 };
 
 use super::{
     Facts,
-    lex::{Noun, Query, Verb, tokens},
+    conditions::joined,
+    lex::{Kind, Noun, Pointer, Query, Relation, Token, Verb, WISHES, is_undo, tokens},
     names::Ref,
     wish::{Clause, Role as Part, clauses_of},
 };
@@ -26,20 +29,139 @@ const BUTS: [&str; 8] = [
     ", only ",
 ];
 
-/// Returns the last wish as "yes, but on Sunday" changes it; none for other words.
+/// Returns the last wish as words change it: "yes, but on Sunday", "I meant Sunday", "not Friday, Sunday",
+/// "not that one, the essay"; none for other words.
 pub(super) fn amended(text: &str, facts: &Facts<'_>) -> Option<String> {
+    amends(text, facts.earlier, facts)
+}
+
+fn amends(text: &str, earlier: &[Message], facts: &Facts<'_>) -> Option<String> {
     let phrases = Phrases::default();
-    let change = BUTS.iter().find_map(|but| {
+    let mut buts = BUTS.iter().filter_map(|but| {
         let (yes, change) = text.split_once(but)?;
         let yes = yes.trim_end_matches(|c: char| !c.is_alphanumeric());
         (phrases.consent(yes) == Some(true)).then_some(change.trim())
-    })?;
-    let mut said = facts.earlier.iter().rev();
-    let last = said.find(|said| said.role == Role::User)?.content.trim();
+    });
+    let agrees = buts.next();
+    let lower = text.trim().to_ascii_lowercase();
+    let (change, denied) = match agrees {
+        Some(change) => (change, None),
+        None => change(text.trim(), &lower)?,
+    };
+    let at = earlier.iter().rposition(|said| said.role == Role::User)?;
+    let last = earlier.get(at)?.content.trim();
+    // What was corrected before is corrected once more.
+    let before = earlier.get(..at).unwrap_or_default();
+    let before = before.get(before.len().saturating_sub(MOST_MESSAGES)..);
+    let last = amends(last, before.unwrap_or_default(), facts).unwrap_or_else(|| last.to_owned());
     let last = last.trim_end_matches(|c: char| ".!?。！？".contains(c));
+    if !denied.is_none_or(|denied| denies_part(denied, last, facts)) {
+        return None;
+    }
+    if let Some(wish) = put_in(last, change, facts) {
+        return Some(wish);
+    }
     let of_last = format!("{last}{}{change}", say!(", no, ", "，不，"));
     let wish = corrected(&of_last).ok()?;
     (wish != of_last).then(|| wish.into_owned())
+}
+
+/// Returns the last wish with these times, or this name, in the place of its own; none if words say
+/// anything else. A time of the day alone leaves the day as it was.
+fn put_in(last: &str, change: &str, facts: &Facts<'_>) -> Option<String> {
+    let bare = Facts {
+        earlier: &[],
+        ..*facts
+    };
+    let mut said = tokens(change, &bare);
+    said.retain(|token| !leads(token));
+    let was = tokens(last, &bare);
+    let is_name = |token: &&Token| matches!(token.kind, Kind::Name(_));
+    let is_time = |token: &&Token| token.kind.is_time();
+    if let [name] = said.as_slice()
+        && is_name(&name)
+    {
+        let mut names = was.iter().filter(is_name);
+        let name_before = names.next().filter(|_| names.next().is_none())?;
+        return Some(last.replacen(&name_before.raw, &name.raw, 1));
+    }
+    if said.is_empty() || !said.iter().all(|token| token.kind.is_time()) {
+        return None;
+    }
+    let end = was.iter().rposition(|token| token.kind.is_time())? + 1;
+    let run = was.get(..end)?.iter().rev().take_while(is_time).count();
+    let run = was.get(end - run..end)?;
+    let start = last.rfind(joined(run).as_str());
+    let start = start.or_else(|| last.rfind(&run.first()?.raw))?;
+    let (before, rest) = last.split_at_checked(start)?;
+    let until = run
+        .last()
+        .and_then(|time| Some(rest.find(&time.raw)? + time.raw.len()))?;
+    let is_day = |token: &Token| matches!(token.kind, Kind::Days(..));
+    if !said.iter().any(is_day) {
+        let days = run.iter().filter(|token| is_day(token)).cloned();
+        said.splice(0..0, days);
+    }
+    Some(format!("{before}{}{}", joined(&said), rest.get(until..)?))
+}
+
+/// Returns what is wanted in place of what is taken back: "forget it, move the essay to Friday", 不对，改回去.
+pub(super) fn after_withdrawal(text: &str) -> &str {
+    let meant = change(text, &text.to_ascii_lowercase());
+    if let Some((meant, None)) = meant.filter(|(meant, _)| is_undo(meant)) {
+        return meant;
+    }
+    let behind = text
+        .split_once([',', '，'])
+        .map(|(_, behind)| behind.trim());
+    let behind = behind.filter(|_| ShortAnswer::leading(text) == Some(ShortAnswer::Cancel));
+    let Some(behind) = behind.filter(|behind| !behind.is_empty()) else {
+        return text;
+    };
+    let meant = change(behind, &behind.to_ascii_lowercase());
+    meant.map_or(behind, |(meant, _)| meant)
+}
+
+/// Returns what was meant, behind the words that say so, and what was not meant, if that is said.
+fn change<'t>(text: &'t str, lower: &str) -> Option<(&'t str, Option<&'t str>)> {
+    let pause = [',', '，'];
+    let rest = |behind: &str| text.get(text.len() - behind.len()..).unwrap_or_default();
+    if let Some(behind) = after_word(lower, &WISHES.not_that)
+        && let Some((denied, meant)) = rest(behind).split_once(pause)
+        && !denied.trim().is_empty()
+    {
+        return Some((meant.trim(), Some(denied.trim())));
+    }
+    let denies = |text| after_word(text, &WISHES.denies).filter(|rest| rest.starts_with(pause));
+    let ends = |c: char| c.is_whitespace() || pause.contains(&c);
+    let mut behind = lower;
+    while let Some(more) = after_word(behind, &WISHES.amends).or_else(|| denies(behind)) {
+        behind = more.trim_start_matches(ends);
+    }
+    (behind.len() < lower.len()).then(|| (rest(behind), None))
+}
+
+/// Returns true for a word that only leads to what was meant.
+fn leads(token: &Token) -> bool {
+    let relations = [Relation::On, Relation::To, Relation::Of, Relation::But];
+    let relation = matches!(token.kind, Kind::Relation(known) if relations.contains(&known));
+    let puts = matches!(token.kind, Kind::Verb(Verb::Place | Verb::Move));
+    let it = matches!(token.kind, Kind::Noun(Noun::It) | Kind::Stop(false));
+    token.kind == Kind::Filler || relation || puts || it
+}
+
+/// Returns true if words name nothing but a part of the last wish, or point to it.
+fn denies_part(denied: &str, last: &str, facts: &Facts<'_>) -> bool {
+    let bare = Facts {
+        earlier: &[],
+        ..*facts
+    };
+    let known = tokens(last, &bare);
+    let is_of_last = |token: &Token| {
+        let said = token.kind.is_time() || matches!(token.kind, Kind::Name(_));
+        leads(token) || said && known.iter().any(|it| it.kind == token.kind)
+    };
+    tokens(denied, &bare).iter().all(is_of_last)
 }
 
 /// Lets the "it" of wishes be what was spoken of last.
@@ -83,7 +205,10 @@ fn wants_it(wish: &Clause) -> bool {
         Noun::Reminder,
     ];
     let acts = |(verb, _): &(Verb, bool)| DONE_WITH_IT.contains(verb);
-    wish.nouns.contains(&Noun::It)
+    // 挪到周六 needs no 它.
+    let to = wish.when(Part::To).is_some() && wish.has(Verb::Move) && !wish.text.is_ascii();
+    let is_implied = to && wish.nouns.is_empty() && wish.whens.len() == 1;
+    (wish.nouns.contains(&Noun::It) || is_implied)
         && !wish.verbs.is_empty()
         && wish.verbs.iter().all(acts)
         && !others.iter().any(|noun| wish.nouns.contains(noun))
@@ -122,27 +247,84 @@ fn point(clause: &mut Clause, facts: &Facts<'_>) {
     clause.nouns.remove(&Noun::It);
 }
 
-/// Returns what the last message names that names anything.
+/// Returns what the last message of the person names that names anything.
 fn spoken_of(facts: &Facts<'_>) -> Vec<Ref> {
-    let said = facts
-        .earlier
-        .iter()
-        .rev()
-        .filter(|said| said.role == Role::User);
-    let named = said.take(MOST_MESSAGES).map(|said| {
-        let mut named: Vec<Ref> = vec![];
-        for clause in clauses_of(&tokens(&said.content, facts), facts) {
-            let names = clause.names.into_iter().map(|(name, _)| name);
-            for name in names.filter(|name| !name.is_course()) {
-                if !named.contains(&name) {
-                    named.push(name);
-                }
+    let said = facts.earlier.iter().rev();
+    let said = said.filter(|said| said.role == Role::User);
+    let mut named = said.take(MOST_MESSAGES).map(|said| named_in(said, facts));
+    named.find(|named| !named.is_empty()).unwrap_or_default()
+}
+
+/// Returns the tokens of an earlier message, in which nothing points further back.
+fn tokens_of(said: &Message, facts: &Facts<'_>) -> Vec<Token> {
+    let facts = Facts {
+        earlier: &[],
+        ..*facts
+    };
+    tokens(&said.content, &facts)
+}
+
+/// Returns what a message names, but for courses.
+fn named_in(said: &Message, facts: &Facts<'_>) -> Vec<Ref> {
+    let mut named: Vec<Ref> = vec![];
+    for clause in clauses_of(&tokens_of(said, facts), facts) {
+        let names = clause.names.into_iter().map(|(name, _)| name);
+        for name in names.filter(|name| !name.is_course()) {
+            if !named.contains(&name) {
+                named.push(name);
             }
         }
-        named
-    });
+    }
     named
-        .into_iter()
-        .find(|named| !named.is_empty())
-        .unwrap_or_default()
+}
+
+/// Returns the items that "both" or "the other one" can mean, of the last message that names several.
+pub(super) fn pointed_to(pointer: Pointer, facts: &Facts<'_>) -> Option<Ref> {
+    let items = |said: &Message| {
+        let named = named_in(said, facts).into_iter();
+        let items: Vec<u32> = named.filter_map(|name| name.only_item()).collect();
+        (items.len() > 1).then_some(items)
+    };
+    let items = recent(facts).find_map(items)?;
+    let chosen: BTreeSet<u32> = match (pointer, items.as_slice()) {
+        (Pointer::Both, [_, _]) => items.into_iter().collect(),
+        (Pointer::Last, [.., last]) => BTreeSet::from([*last]),
+        (Pointer::Other, [one, other]) => match spoken_of(facts).as_slice() {
+            [said] if said.only_item() == Some(*one) => BTreeSet::from([*other]),
+            [said] if said.only_item() == Some(*other) => BTreeSet::from([*one]),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(Ref {
+        items: chosen,
+        exact: true,
+        ..Ref::default()
+    })
+}
+
+/// Returns the last day that the person named, or the only date of an answer since then.
+pub(super) fn day_spoken_of(facts: &Facts<'_>) -> Option<DayReference> {
+    let day = |said: &Message| {
+        let days = tokens_of(said, facts).into_iter();
+        let mut days = days.filter_map(|token| match token.kind {
+            Kind::Days(day, _) => Some(day),
+            _ => None,
+        });
+        if said.role == Role::User {
+            return days.next_back();
+        }
+        let mut dates = days.filter(|day| matches!(day, DayReference::Date(..)));
+        let first = dates.next()?;
+        dates.all(|day| day == first).then_some(first)
+    };
+    recent(facts).find_map(day)
+}
+
+/// Returns the last messages of both sides, the last one first.
+fn recent<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Message> {
+    let sides = [Role::User, Role::Assistant];
+    let said = facts.earlier.iter().rev();
+    said.filter(move |said| sides.contains(&said.role))
+        .take(2 * MOST_MESSAGES)
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use clauses::{clauses, sentences, wish_beside_question};
 use fugato::words::{courtesy, has_any_word};
 use joined::{
-    split, with_days_of_topics, with_denied_times, with_excepted_days, with_other_places,
-    with_parts_of_days,
+    split, with_days_of_topics, with_denied_times, with_excepted_days, with_excepted_names,
+    with_other_places, with_parts_of_days,
 };
 
 use super::{
@@ -269,6 +269,24 @@ pub(super) fn names_other_place(text: &str, facts: &Facts<'_>) -> bool {
     with_other_places(clauses).len() < count
 }
 
+/// Returns true if a text wants what the open card is about to stay as it is, and nothing else.
+pub(super) fn keeps_all(text: &str, facts: &Facts<'_>) -> bool {
+    let clauses = with_topic(clauses(&tokens(text, facts), facts), facts);
+    let is_asked = |(name, _): &(Ref, Role)| {
+        let mut items = expand(name, facts).into_iter();
+        items.any(|id| facts.on_card.contains(&id))
+    };
+    let keeps = |clause: &Clause| {
+        clause.keeps()
+            && !clause.is_question
+            && clause.condition.is_none()
+            && clause.unknown.is_empty()
+            && clause.whens.is_empty()
+            && clause.names.iter().all(is_asked)
+    };
+    !clauses.is_empty() && clauses.iter().all(keeps)
+}
+
 /// Returns the clauses of a text.
 pub(super) fn clauses_of(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
     clauses(tokens, facts)
@@ -306,7 +324,7 @@ pub(super) fn read(tokens: &[Token], facts: &Facts<'_>) -> Understanding {
             .unwrap_or_else(|| answer::answer(&asked_topic(merged(&clauses), facts), facts));
     }
     let clauses = with_excepted_days(with_days_of_topics(with_denied_times(clauses)));
-    let clauses = with_other_places(clauses);
+    let clauses = with_other_places(with_excepted_names(clauses));
     let mut clauses = with_parts_of_days(clauses);
     // "Tuesday need not be free, free Wednesday" frees Wednesday, unless Tuesday was kept free.
     let permits = |it: &Clause| it.permits || it.needs_not_be_free();
@@ -363,7 +381,7 @@ fn merged(clauses: &[Clause]) -> Clause {
         all.quoted.extend(clause.quoted.iter().cloned());
         all.is_question |= clause.is_question;
         all.text = format!("{} {}", all.text, clause.text);
-        let you = ["did you", "have you", "you've", "你"];
+        let you = ["did you", "have you", "you've", "你", "改了", "动了"];
         all.asks_you |= you.iter().any(|word| clause.text.contains(word));
         all.is_negated |= clause.is_negated;
         all.leaves_out_courses |= clause.leaves_out_courses;

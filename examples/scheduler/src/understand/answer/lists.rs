@@ -182,6 +182,14 @@ impl AnswerContext<'_> {
             }
             lines.push(self.line(&slot, task));
         }
+        let is_over = |day: &u16| i32::from(*day) < self.facts.today;
+        if when
+            .days
+            .as_ref()
+            .is_some_and(|days| days.iter().all(is_over))
+        {
+            return self.done(true, Some(when));
+        }
         if lines.is_empty() {
             return self.pick("Nothing is left there.", "那里没有剩下的安排。");
         }

@@ -2,8 +2,12 @@
 use fugato::words::DayReference;
 use jiff::civil::Date;
 
-use super::{Kind, Noun, Part, Relation, Token, Verb};
-use crate::understand::{Facts, names::Ref};
+use super::{Kind, Noun, Part, Pointer, Query, Relation, Token, Verb};
+use crate::understand::{
+    Facts,
+    names::Ref,
+    topic::{day_spoken_of, pointed_to},
+};
 
 /// Gives words the meaning that they have among the others.
 pub(super) fn read(tokens: &mut Vec<Token>, facts: &Facts<'_>) {
@@ -11,6 +15,7 @@ pub(super) fn read(tokens: &mut Vec<Token>, facts: &Facts<'_>) {
     works(tokens);
     hesitations(tokens);
     with_days_of_things(tokens, facts);
+    with_what_is_pointed_to(tokens, facts);
     with_days_ahead(tokens);
 }
 
@@ -78,6 +83,33 @@ fn with_days_of_things(tokens: &mut Vec<Token>, facts: &Facts<'_>) {
             tokens.splice(at..at + count, [token]);
         }
         at += 1;
+    }
+}
+
+/// Puts what was spoken of before in the place of "that day" and "the other one". A day of the same text
+/// needs no other word, and "why is it on that day?" means its own. What nobody spoke of is not understood.
+fn with_what_is_pointed_to(tokens: &mut [Token], facts: &Facts<'_>) {
+    for at in 0..tokens.len() {
+        let (before, behind) = tokens.split_at_mut(at);
+        let Some(token) = behind.first_mut() else {
+            continue;
+        };
+        // "Put it there", and not "is there a place to put it".
+        let puts = |it: &Token| matches!(it.kind, Kind::Verb(Verb::Place | Verb::Move));
+        let pointer = match token.kind {
+            Kind::Pointer(pointer) => pointer,
+            _ if token.text == "there" && before.iter().any(puts) => Pointer::Day,
+            _ => continue,
+        };
+        let says_which =
+            |token: &Token| matches!(token.kind, Kind::Days(..) | Kind::Query(Query::Why));
+        token.kind = match pointer {
+            Pointer::Day if before.iter().any(says_which) => Kind::Filler,
+            Pointer::Day => {
+                day_spoken_of(facts).map_or(Kind::Unknown, |day| Kind::Days(day, false))
+            }
+            items => pointed_to(items, facts).map_or(Kind::Unknown, Kind::Name),
+        };
     }
 }
 

@@ -93,7 +93,11 @@ impl Planner<'_> {
         if items.is_empty() {
             items = all;
         }
-        items.retain(|id| self.work.task(*id).is_some_and(|task| !task.locked));
+        let kept = &self.limits.kept;
+        items.retain(|id| {
+            let task = self.work.task(*id);
+            task.is_some_and(|task| !task.locked && !kept.contains(id))
+        });
         if items.is_empty() {
             return Err(self.refuse(
                 "Which item do you mean? Nothing was changed.",
@@ -357,10 +361,12 @@ impl Planner<'_> {
     }
 
     pub(super) fn add(&mut self, clause: &Clause) -> PlanResult {
-        let class = clause
-            .names
-            .iter()
-            .find_map(|(name, _)| name.classes.iter().next().copied());
+        // "Add an essay to the reading": the essay is no class here.
+        let classes = clause.names.iter();
+        let mut classes = classes.filter(|(name, _)| !name.classes.is_empty());
+        let first = classes.clone().next();
+        let class = classes.find(|(_, role)| *role == Role::To).or(first);
+        let class = class.and_then(|(name, _)| name.classes.first().copied());
         let content = clause
             .quoted
             .first()
@@ -690,7 +696,7 @@ pub(crate) fn edited(
 }
 
 /// Returns true if a text says that something need not be.
-fn needs_not(text: &str) -> bool {
+pub(super) fn needs_not(text: &str) -> bool {
     PLANS.needs_not.iter().any(|words| text.contains(words))
 }
 

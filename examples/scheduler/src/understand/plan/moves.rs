@@ -368,8 +368,10 @@ impl Planner<'_> {
 
     pub(super) fn shift(&mut self, clause: &Clause, later: bool) -> PlanResult {
         let mut items = self.meant(clause)?;
-        // "Push everything back by a day".
-        if items.is_empty() && clause.names.is_empty() && clause.nouns.contains(&Noun::All) {
+        // "Push everything back by a day", 周三的都往后推一天.
+        let of_day = clause.nouns.is_empty() && clause.when(Role::At).is_some();
+        let all = clause.nouns.contains(&Noun::All) || of_day;
+        if items.is_empty() && clause.names.is_empty() && all {
             let within = clause.when(Role::At).or(clause.when(Role::From));
             items.extend(self.lying(&within.cloned().unwrap_or_default()));
         }

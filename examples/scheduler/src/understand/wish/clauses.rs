@@ -60,6 +60,7 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
         let mut clause = clause(part, facts);
         // "A to Friday and B to Saturday": one verb for both.
         if clause.verbs.is_empty()
+            && !clause.is_limit
             && !clause.names.is_empty()
             && clause.when(Role::To).is_some()
             && let Some(last) = clauses.last()
@@ -477,8 +478,12 @@ fn permits_times(token: &Token, before: &[Token], rest: &[Token]) -> bool {
 
 /// Returns the text of a new item: all that is no class, no time, and no manners around it.
 fn content(tokens: &[Token]) -> String {
-    let is_class =
+    let names_class =
         |token: &Token| matches!(&token.kind, Kind::Name(name) if !name.classes.is_empty());
+    let mut pairs = tokens.windows(2);
+    let to = pairs.find(|pair| matches!(pair, [to, class] if to.kind == Kind::Relation(Relation::To) && names_class(class)));
+    let is_class =
+        |token: &Token| names_class(token) && to.is_none_or(|to| to.last() == Some(token));
     let leads = |token: &Token| {
         matches!(
             token.kind,

@@ -187,6 +187,24 @@ pub(super) fn with_excepted_days(mut clauses: Vec<Clause>) -> Vec<Clause> {
     clauses
 }
 
+/// Lets "move everything except the essay to Friday" say where everything goes.
+pub(super) fn with_excepted_names(mut clauses: Vec<Clause>) -> Vec<Clause> {
+    for at in 1..clauses.len() {
+        let (before, behind) = clauses.split_at_mut(at);
+        let (Some(wish), Some(clause)) = (before.last_mut(), behind.first_mut()) else {
+            continue;
+        };
+        let excepts = |(_, role): &(_, Role)| *role == Role::Except;
+        let named = clause.verbs.is_empty() && !clause.names.is_empty();
+        let goes = |(_, role): &(When, Role)| matches!(role, Role::From | Role::To);
+        let wants = !wish.verbs.is_empty() && !wish.whens.iter().any(|(_, it)| *it == Role::To);
+        if named && clause.names.iter().all(excepts) && clause.whens.iter().all(goes) && wants {
+            wish.whens.append(&mut clause.whens);
+        }
+    }
+    clauses
+}
+
 /// Lets what leaves times out of a day that is to be free be a part of that wish.
 pub(super) fn with_parts_of_days(clauses: Vec<Clause>) -> Vec<Clause> {
     let mut said: Vec<Clause> = vec![];

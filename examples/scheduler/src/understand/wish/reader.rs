@@ -68,6 +68,10 @@ impl Reader<'_, '_> {
         match &token.kind {
             Kind::Filler => return 1,
             Kind::Days(reference, again) => {
+                // "From Friday to Sunday" is one time, and no origin.
+                if matches!(reference, DayReference::Span(..)) {
+                    let _ = self.role.take_if(|role| *role == Role::From);
+                }
                 let joins = self
                     .open
                     .as_ref()

@@ -72,7 +72,8 @@ pub(super) fn unconsented(case: &Case, outcome: &Outcome) -> Vec<String> {
             .must
             .iter()
             .any(|check| matches!(check, Check::Kept(true)));
-    if agrees || case.tags.iter().any(|tag| tag == "undo") {
+    let has = |wanted: &str| case.tags.iter().any(|tag| tag == wanted);
+    if agrees || has("undo") || has("consent") {
         return vec![];
     }
     let (before, asked) = (&outcome.before, &outcome.asked);
