@@ -5,8 +5,8 @@ use crate::{
     calendar::DAY_PARTS,
     day_reference::{DayReference, day_mentions},
     money::{currency, money},
-    number::{digit, is_digit},
-    time::clock_time,
+    number::{digit, is_digit, number},
+    time::{clock_time, wait_at},
     word::{after_word, before_word, is_inside, tail_within},
 };
 
@@ -110,13 +110,25 @@ enum Kind {
     Span,
     Part,
     Clock,
+    /// A waiting time: "in 10 minutes".
+    Wait,
     /// An amount with its currency.
     Amount,
 }
 
 type Mention = (Kind, Range<usize>);
 
-/// Returns a text in which the days, times and amounts of money that it takes back are those that it
+/// The kinds that words take back.
+const KINDS: [Kind; 6] = [
+    Kind::Day,
+    Kind::Span,
+    Kind::Part,
+    Kind::Clock,
+    Kind::Wait,
+    Kind::Amount,
+];
+
+/// Returns a text in which the days, times, waits and amounts of money that it takes back are those that it
 /// puts in their place.
 ///
 /// # Errors
@@ -224,10 +236,14 @@ fn replaced(text: &str, lower: &str, pause: usize, words: &Range<usize>) -> Opti
     let sentence = near.get(sentence_start(near)..)?;
     let start = pause - sentence.len();
     let said = mentions(sentence);
-    let has_clock = said.iter().any(|(kind, _)| *kind == Kind::Clock);
-    let new = mentions_alone(behind, has_clock)?;
+    let mut times = said
+        .iter()
+        .filter(|(kind, _)| [Kind::Clock, Kind::Wait].contains(kind));
+    let time = times.next_back();
+    let time = time.and_then(|(kind, range)| Some((*kind, sentence.get(range.clone())?)));
+    let new = mentions_alone(behind, time)?;
     let mut turns: Vec<(Range<usize>, Range<usize>)> = vec![];
-    for kind in [Kind::Day, Kind::Span, Kind::Part, Kind::Clock, Kind::Amount] {
+    for kind in KINDS {
         let of = |all: &[Mention]| -> Vec<Range<usize>> {
             let own = all.iter().filter(|(other, _)| *other == kind);
             own.map(|(_, range)| range.clone()).collect()
@@ -248,9 +264,28 @@ fn replaced(text: &str, lower: &str, pause: usize, words: &Range<usize>) -> Opti
         if let Some(half) = half.next().filter(|_| new.ends_with(is_digit)) {
             new = format!("{new} {half}");
         }
+        if let Some(wait) = lower.get(old.clone()).and_then(|old| waiting(old, &new)) {
+            new = wait;
+        }
         out.replace_range(old, &new);
     }
     Some(out)
+}
+
+/// Returns a waiting time in the place of another one, whose words it may lack: of "in 10 minutes" and
+/// "20" it is "in 20 minutes".
+fn waiting(old: &str, new: &str) -> Option<String> {
+    wait_at(old)?;
+    let counted = old.trim_start_matches("in ");
+    let lead = old.get(..old.len() - counted.len())?;
+    let unit = number(counted).map_or("", |(_, unit)| unit);
+    let whole = [
+        new.to_owned(),
+        format!("{lead}{new}"),
+        format!("{lead}{new}{unit}"),
+        format!("{new}后"),
+    ];
+    whole.into_iter().find(|it| wait_at(it) == Some(""))
 }
 
 /// Returns where the last sentence of a text begins. The point of a number ends none.
@@ -264,14 +299,20 @@ fn sentence_start(text: &str) -> usize {
     stop.unwrap_or(0)
 }
 
-/// Returns the days, times and amounts of words that say nothing else.
-fn mentions_alone(words: &str, has_clock: bool) -> Option<Vec<Mention>> {
+/// Returns the days, times and amounts of words that say nothing else. A bare number is an hour or a
+/// waiting time where it takes the place of this one.
+fn mentions_alone(words: &str, time: Option<(Kind, &str)>) -> Option<Vec<Mention>> {
     let mut found = mentions(words);
-    let bare = words.trim().trim_start_matches("at ").trim();
-    if found.is_empty() && has_clock && bare.len() < 3 && bare.parse::<u8>().is_ok_and(|it| it < 24)
-    {
-        let at = words.find(bare)?;
-        found.push((Kind::Clock, at..at + bare.len()));
+    if let Some((kind, old)) = time.filter(|_| found.is_empty()) {
+        let lead = if kind == Kind::Wait { "in " } else { "at " };
+        let around = |c: char| c.is_whitespace() || "吧".contains(c);
+        let bare = words.trim_matches(around).trim_start_matches(lead).trim();
+        let bare = after_word(bare, &AROUND).unwrap_or(bare).trim();
+        let is_hour = || bare.len() < 3 && bare.parse::<u8>().is_ok_and(|it| it < 24);
+        if kind == Kind::Clock && is_hour() || waiting(old, bare).is_some() {
+            let at = words.rfind(bare)?;
+            found.push((kind, at..at + bare.len()));
+        }
     }
     let mut rest = words.to_owned();
     for (_, range) in &found {
@@ -313,7 +354,8 @@ fn mentions(text: &str) -> Vec<Mention> {
         let part = || Some((Kind::Part, after_word(here, &DAY_PARTS)?));
         let clock = || clock.map(|rest| (Kind::Clock, rest));
         let amount = amount(here).map(|rest| (Kind::Amount, rest));
-        if let Some((kind, rest)) = amount.or_else(clock).or_else(part) {
+        let wait = || Some((Kind::Wait, wait_at(here)?));
+        if let Some((kind, rest)) = amount.or_else(wait).or_else(clock).or_else(part) {
             end = text.len() - rest.len();
             found.push((kind, at..end));
         }
@@ -381,6 +423,18 @@ mod tests {
             (
                 "a taxi for $31.50 and lunch for $12, sorry, $15",
                 "a taxi for $31.50 and lunch for $15",
+            ),
+            (
+                "remind me in 10 minutes to call Bob, no, in 20",
+                "remind me in 20 minutes to call Bob",
+            ),
+            (
+                "call Bob in 10 minutes, no, in half an hour",
+                "call Bob in half an hour",
+            ),
+            (
+                "十分钟后提醒我打电话，不，二十分钟后",
+                "二十分钟后提醒我打电话",
             ),
             ("打车四十五块，不对，五十四块", "打车五十四块"),
             ("把截止日期改到周五，不，周六", "把截止日期改到周六"),

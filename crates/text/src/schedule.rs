@@ -268,8 +268,14 @@ fn named_part(text: &str, now: &Zoned) -> Option<Range<usize>> {
     let begin = begins.filter(|at| is_same(text.get(*at..end))).last()?;
     let is_word = |c: char| c.is_ascii_alphanumeric();
     let is_time = |c: char| is_word(c) || c == ':';
-    let before = text.get(..begin)?.trim_end_matches(is_word);
-    let behind = text.get(end..)?.trim_start_matches(is_time);
+    let (mut before, mut behind) = (text.get(..begin)?, text.get(end..)?);
+    // A word that goes on belongs to it: in 10点call the next one begins.
+    if text.get(begin..)?.starts_with(is_word) {
+        before = before.trim_end_matches(is_word);
+    }
+    if text.get(..end)?.ends_with(is_time) {
+        behind = behind.trim_start_matches(is_time);
+    }
     Some(before.len()..text.len() - behind.len())
 }
 

@@ -326,6 +326,15 @@ fn first_wait(text: &str) -> Result<Option<(usize, i64, &str)>, UnclearTime> {
     Ok(None)
 }
 
+/// Returns the rest of a text in lower case after the waiting time that it begins with.
+pub(crate) fn wait_at(text: &str) -> Option<&str> {
+    let english = || english_wait(text.strip_prefix("in ")?);
+    match amounts(text) {
+        (Some(_), rest) => Some(rest),
+        _ => english().map(|(_, rest)| rest),
+    }
+}
+
 /// Reads amounts such as 1小时30分钟后. Returns their sum in seconds, if they end as a waiting time, and
 /// the unread rest.
 fn amounts(text: &str) -> (Option<i64>, &str) {

@@ -25,7 +25,7 @@ use crate::{
 pub use answer::answer;
 pub(crate) use kind::{behind_files, meant, noted, reminded, several, waived};
 pub use reminder::intent_of;
-pub(crate) use words::retimed;
+pub(crate) use reminder::{retimed, standing};
 
 /// Returns the intent of a text.
 pub fn intent(text: &str) -> Intent {

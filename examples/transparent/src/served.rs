@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::{
     agent::{AgentState, Request, Update},
-    rules::{only_looks, reminded, retimed},
+    rules::{only_looks, retimed, standing},
 };
 
 /// The agent behind its endpoints.
@@ -99,8 +99,11 @@ impl AgentServed for ServedTransparent {
             asked.question.prompt.pointer("/call/name") == Some(&"create_cron_job".into())
         });
         let agent = self.runner.state(thread).await.map_err(unread)?;
-        let request = agent.map(|agent| agent.turn.request.text.clone());
-        let changed = request.and_then(|request| retimed(&reminded(&request), &said.text));
+        let changed = agent.as_ref().and_then(|agent| {
+            let said_before = agent.conversation.history.iter().rev();
+            let (_, time) = standing(&agent.turn, said_before)?;
+            retimed(&agent.turn, &time, &said.text)
+        });
         if reminds && changed.is_some() {
             return Ok(MessageIntent::Instead);
         }

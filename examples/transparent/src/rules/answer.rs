@@ -68,11 +68,17 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
         );
         part(stopped, vec![String::new()]);
     }
-    if text.is_empty() {
-        nothing(agent, silent || turn.by_rule.is_some())
-    } else {
-        text.trim_end().to_owned()
+    let text = text.trim_end();
+    match turn.remembered {
+        _ if text.is_empty() => nothing(agent, silent || turn.by_rule.is_some()),
+        true => format!("{}\n\n{text}", written(lang)),
+        false => text.to_owned(),
     }
+}
+
+/// Returns that a note is written.
+fn written(lang: Lang) -> &'static str {
+    lang.pick("I have written it down.", "记下了。")
 }
 
 /// Returns the lines of notes that answer: all of them if everything was asked for.
@@ -84,13 +90,13 @@ fn remembered(agent: &AgentState) -> Vec<String> {
         let lines = lines.filter(|line| line.trim_start().starts_with("- "));
         return lines.map(|line| clip(line.trim(), 200)).collect();
     }
-    let line = |memory: &FoundNote| {
-        let line = best_line(memory, &asked);
+    let lines = |memory: &FoundNote| {
         // The part of the file is for programs.
-        let file = memory.id.split('#').next().unwrap_or(&memory.id);
-        format!("- {line} ({file})")
+        let file = memory.id.split('#').next().unwrap_or(&memory.id).to_owned();
+        let lines = best_lines(memory, &asked).into_iter();
+        lines.map(move |line| format!("- {line} ({file})"))
     };
-    turn.memories.iter().take(3).map(line).collect()
+    turn.memories.iter().take(3).flat_map(lines).collect()
 }
 
 /// Returns true if a result is a part of the answer, and not only a step towards it.
@@ -193,21 +199,30 @@ fn work<'n>(agent: &AgentState, tool: &'n str) -> &'n str {
     known.map_or(tool, |(_, en, zh)| agent.lang.pick(en, zh))
 }
 
-/// Returns the line of a found part with most of the words that were asked about; of equals the
-/// last, which is the newest. The headings above are told only if nothing stands below them.
-fn best_line(memory: &FoundNote, asked: &[String]) -> String {
+/// Returns the lines of a found part with most of the words that were asked about, the newest last: of
+/// two that contradict one another neither is kept back. The headings above are told only if nothing
+/// stands below them.
+fn best_lines(memory: &FoundNote, asked: &[String]) -> Vec<String> {
+    /// The most lines of one part.
+    const MOST: usize = 3;
     let below = memory.text.split_once('\n');
     let below = below.filter(|_| !memory.id.contains("#~"));
     let text = below.map_or(&*memory.text, |(_, below)| below);
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let line = lines.max_by_key(|line| {
+    let count = |line: &str| {
         let mut words = terms(line);
         words.retain(|word| asked.contains(word));
         words.sort();
         words.dedup();
         words.len()
-    });
-    clip(line.unwrap_or_default().trim_start_matches("- "), 200)
+    };
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let most = lines.clone().map(count).max().unwrap_or(0);
+    let best: Vec<_> = lines.filter(|line| count(line) == most).collect();
+    // Lines without any of the words say nothing together.
+    let told = best.len().saturating_sub(if most == 0 { 1 } else { MOST });
+    let told = best.into_iter().skip(told);
+    told.map(|line| clip(line.trim_start_matches("- "), 200))
+        .collect()
 }
 
 fn title(agent: &AgentState, made: &CallRecord) -> String {
@@ -348,7 +363,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
                 format!("已记下 {source} 里写的内容，注明出自这个文件，不算您说的话。"),
             );
         }
-        _ if agent.turn.remembered => lang.pick("I have written it down.", "记下了。"),
+        _ if agent.turn.remembered => written(lang),
         (_, "forget") => return not_forgotten(agent),
         (_, "clock") => return clock(agent),
         (_, "impossible") if !instead => lang.pick(

@@ -1,8 +1,13 @@
 //! Reminders by rules: a new one, another time for one, and their end.
+use std::borrow::Cow;
+
 use fugato::{
     cron::{self, CANCEL, CREATE, Job, LIST},
-    state::{Lang, Role},
-    words::{CronExpression, ScheduleError, courtesy, day_mentions, untimed},
+    state::{Lang, Message, Role},
+    words::{
+        CronExpression, ScheduleError, corrected, courtesy, day_mentions, decided, strip_phrase,
+        untimed, without_code,
+    },
 };
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use serde_json::json;
@@ -24,17 +29,13 @@ pub fn intent_of(agent: &AgentState) -> Intent {
     let own = intent(text);
     let mut said = agent.conversation.history.iter().rev().skip(1);
     // A turn that gave way to these words has no answer.
-    let withdrawn = said
-        .clone()
-        .next()
-        .is_some_and(|one| one.role == Role::User);
+    let standing = standing(turn, said.clone());
     let before = said.find(|message| message.role == Role::User);
     let Some(before) = before.map(|message| reminded(&message.content)) else {
         return own;
     };
     let before = before.as_ref();
-    let is_reminder = intent(before).intent == IntentKind::Remind;
-    if own.intent == IntentKind::Remind || !is_reminder {
+    if own.intent == IntentKind::Remind {
         return own;
     }
     let when = |task: &str, time: String| {
@@ -46,16 +47,19 @@ pub fn intent_of(agent: &AgentState) -> Intent {
         };
         Intent::new(IntentKind::Remind, 0.4, params)
     };
+    if let Some((request, time)) = standing {
+        let time = retimed(turn, &time, text);
+        return time.map_or(own, |time| when(&request, time));
+    }
+    if intent(before).intent != IntentKind::Remind {
+        return own;
+    }
     // A bare hour answers the question for the time.
     let answers = [text.clone(), format!("at {text}")];
     let mut answers = answers.iter();
     let is_time = |time: &String| schedule(turn, time).is_ok() && is_only_time(turn, text);
     match schedule(turn, before) {
-        Ok(_) => {
-            let time = words::retimed(before, text).filter(|_| withdrawn);
-            let time = time.filter(|time| schedule(turn, time).is_ok());
-            time.map_or(own, |time| when(before, time))
-        }
+        Ok(_) => own,
         // The day was told, and the words tell the time of that day.
         Err(ScheduleError::NoHour) => {
             let joined = |answer: &String| Some(format!("{before} {answer}")).filter(is_time);
@@ -70,6 +74,59 @@ pub fn intent_of(agent: &AgentState) -> Intent {
             time.map_or(own, |time| when(before, time.clone()))
         }
     }
+}
+
+/// Returns the time of a reminder, in these words, that words under its card name instead: "no, in 20",
+/// 改成7点吧, "yes, but tomorrow at 9"; none if they name none.
+pub(crate) fn retimed(turn: &TurnState, told: &str, words: &str) -> Option<String> {
+    const SAYS: [&str; 10] = [
+        "change it to ",
+        "make it ",
+        "make that ",
+        "move it to ",
+        "not that, ",
+        "sorry, ",
+        "rather ",
+        "改成",
+        "改到",
+        "改为",
+    ];
+    // The code of the card says which one is meant, and no time.
+    let rest = decided(words).map(|(_, rest)| rest);
+    let is_led = rest.is_some();
+    let words = rest.unwrap_or_else(|| without_code(words).0);
+    let marks = |c: char| c.is_whitespace() || ".。!！,，吧".contains(c);
+    let words = words.trim();
+    let words = strip_phrase(words, &["still ", "actually ", "还是"]).unwrap_or(words);
+    let bare = strip_phrase(words, &SAYS);
+    let said = bare.unwrap_or(words).trim_matches(marks);
+    // A number alone may answer anything.
+    if !is_led && bare.is_none() && said.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let both = format!("{told}, no, {said}");
+    let changed = corrected(&both).ok().filter(|it| *it != both);
+    let changed = changed.map(Cow::into_owned);
+    let alone = || is_only_time(turn, said).then(|| said.to_owned());
+    let mut times = changed.into_iter().chain(alone());
+    times.find(|time| schedule(turn, time).is_ok())
+}
+
+/// Returns the last reminder that these messages ask for, each of which gave way to the next, and the
+/// words for its time; none if something else came last.
+pub(crate) fn standing<'m>(
+    turn: &TurnState,
+    said: impl Iterator<Item = &'m Message>,
+) -> Option<(String, String)> {
+    let said: Vec<_> = said.take_while(|it| it.role == Role::User).collect();
+    said.into_iter().rev().fold(None, |standing, message| {
+        let words = reminded(&message.content).into_owned();
+        if intent(&words).intent == IntentKind::Remind {
+            return Some((words.clone(), words));
+        }
+        let (request, time) = standing?;
+        Some((request, retimed(turn, &time, &message.content)?))
+    })
 }
 
 /// Returns true if words tell a time, and nothing else that could be meant: "tomorrow at 8, please".
@@ -289,4 +346,60 @@ fn zone(turn: &TurnState) -> TimeZone {
 pub(super) fn began(turn: &TurnState) -> Zoned {
     let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
     now.to_zoned(zone(turn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_under_its_card_change_the_time_of_a_reminder_and_nothing_else() {
+        let turn = TurnState {
+            began_at: 1_772_013_600_000, // 25 February 2026, 10:00
+            zone: "UTC".to_owned(),
+            ..TurnState::default()
+        };
+        for (request, words, expected) in [
+            (
+                "Remind me tomorrow at 9 to call Anna",
+                "make it 10",
+                Some("Remind me tomorrow at 10 to call Anna"),
+            ),
+            (
+                "remind me at 9:30 to stretch",
+                "no, change it to 4 pm.",
+                Some("remind me at 4 pm to stretch"),
+            ),
+            (
+                "明天早上8点提醒我跑步",
+                "改成7点半吧",
+                Some("明天早上7点半提醒我跑步"),
+            ),
+            (
+                "remind me tomorrow at 6pm to call mom",
+                "no, at 7",
+                Some("remind me tomorrow at 7 pm to call mom"),
+            ),
+            (
+                "明天早上8点提醒我跑步",
+                "不，七点半",
+                Some("明天早上七点半提醒我跑步"),
+            ),
+            (
+                "remind me tomorrow at 9 to call Eve",
+                "no R9B5, at 19:00",
+                Some("remind me tomorrow at 19:00 to call Eve"),
+            ),
+            ("明天早上8点提醒我跑步", "不", None),
+            ("明天早上8点提醒我跑步", "改成游泳吧", None),
+            ("remind me at 9 to stretch", "make it shorter", None),
+            ("remind me to stretch", "make it 10", None),
+        ] {
+            assert_eq!(
+                retimed(&turn, request, words).as_deref(),
+                expected,
+                "{words}"
+            );
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The meaning of a wish's words for the tools of this agent.
 use fugato::words::{
-    after_phrase, clock_time, keywords, number, number_after, strip_phrase, without_code,
+    TimeReference, after_phrase, day_mentions, keywords, number, number_after, strip_phrase,
 };
 
 /// The endings of the names of files, by the words for their kind.
@@ -318,6 +318,24 @@ pub(super) fn moved(text: &str) -> Option<(String, String)> {
         "调到",
         "换到",
     ];
+    /// What stands for the only reminder.
+    const IT: [&str; 9] = [
+        "it",
+        "that",
+        "that one",
+        "this",
+        "",
+        "它",
+        "把它",
+        "把这个",
+        "把那个",
+    ];
+    let is_time = |said: &str| {
+        let lower = said.to_lowercase();
+        let clock = TimeReference::of(&format!("at {lower}"));
+        let is_hour = lower.trim().parse::<u8>().is_ok_and(|hour| hour < 24);
+        clock.is_some() || is_hour || !day_mentions(&lower).is_empty()
+    };
     let plain = text
         .trim()
         .trim_end_matches(['.', '!', '。', '！', '吧', '?', '？']);
@@ -338,17 +356,25 @@ pub(super) fn moved(text: &str) -> Option<(String, String)> {
             .iter()
             .filter_map(|to| Some((lower.rfind(to)?, to.len())));
         let (at, length) = cut.max()?;
-        lower.get(..at).filter(|about| about.contains("remind"))?;
+        let about = lower.get(..at)?;
+        let is_it = IT.contains(&about) && is_time(rest.get(at + length..)?);
+        (is_it || about.contains("remind")).then_some(())?;
         Some((rest.get(..at)?, rest.get(at + length..)?))
     });
     let chinese = || {
         let mut cuts = TO.iter().filter_map(|to| plain.split_once(to));
-        cuts.find(|(about, _)| {
-            about.ends_with("提醒") || about.starts_with('把') && about.contains("提醒")
+        cuts.find(|(about, time)| {
+            about.ends_with("提醒")
+                || about.starts_with('把') && about.contains("提醒")
+                || IT.contains(about) && is_time(time)
         })
     };
     let (about, time) = english.or_else(chinese)?;
-    let about = unwanted(about);
+    let about = if IT.contains(&about) {
+        String::new()
+    } else {
+        unwanted(about)
+    };
     let noise = ["time", "的时间", "时间"];
     let words = about.split(' ').filter(|word| !noise.contains(word));
     Some((words.collect::<Vec<_>>().join(" "), time.trim().to_owned()))
@@ -363,8 +389,20 @@ pub(super) fn is_about(task: &str, words: &str) -> bool {
 
 /// Returns the text of a notification: the words after the verb.
 pub(super) fn said(text: &str) -> String {
-    let verbs = ["通知我", "通知", "notify me that", "notify me", "notify"];
-    after(text, &verbs).to_owned()
+    let verbs = [
+        "通知我",
+        "发通知",
+        "发个通知",
+        "通知",
+        "send me a notification",
+        "notify me that",
+        "notify me",
+        "notify",
+    ];
+    let said = after(text, &verbs);
+    let said = strip_phrase(said, &["now", "right now", "at once", "现在", "马上"]).unwrap_or(said);
+    said.trim_start_matches([' ', ':', '：', ',', '，'])
+        .to_owned()
 }
 
 /// Returns the task of a reminder: the words after the verb and, in English, after the time.
@@ -392,66 +430,6 @@ pub(super) fn task(text: &str) -> String {
         Some((_, what)) if strip_phrase(rest, &timed).is_some() => what.to_owned(),
         _ => rest.to_owned(),
     }
-}
-
-/// Returns the request of a reminder at the time that words under its card name instead: "make it
-/// 10", 改成7点吧; none if they name none.
-pub(crate) fn retimed(request: &str, words: &str) -> Option<String> {
-    const SAYS: [&str; 6] = [
-        "make it ",
-        "make that ",
-        "change it to ",
-        "改成",
-        "改到",
-        "改为",
-    ];
-    /// Words before a time that stands alone: "no, at 7", 不，七点.
-    const NO: [&str; 10] = [
-        "no, ",
-        "no ",
-        "nope, ",
-        "not that, ",
-        "sorry, ",
-        "不，",
-        "不,",
-        "不对，",
-        "不是，",
-        "不 ",
-    ];
-    // The code of the card says which one is meant, and no time.
-    let words = &without_code(words).0;
-    let marks = |c: char| c.is_whitespace() || ".。!！,，".contains(c);
-    let alone = || Some(strip_phrase(words.trim(), &NO).unwrap_or(words));
-    let said = after_phrase(words, &SAYS)
-        .or_else(alone)?
-        .trim_matches(marks);
-    let said = said.trim_end_matches('吧').to_lowercase();
-    let (said, at) = match said.strip_prefix("at ") {
-        Some(said) => (said, true),
-        None => (said.as_str(), false),
-    };
-    // A number alone may answer anything.
-    let is_bare = said.bytes().all(|b| b.is_ascii_digit());
-    if is_bare && !at && after_phrase(words, &SAYS).is_none() {
-        return None;
-    }
-    let is_hour = !said.is_empty() && said.bytes().all(|b| b.is_ascii_digit());
-    if !is_hour && clock_time(said).is_none_or(|(_, rest)| !rest.is_empty()) {
-        return None;
-    }
-    let lower = request.to_ascii_lowercase();
-    let (at, length) = lower.char_indices().find_map(|(at, _)| {
-        let (before, here) = lower.split_at_checked(at)?;
-        if before.ends_with(|c: char| c.is_ascii_digit() || c == ':') {
-            return None;
-        }
-        let told = clock_time(here).map(|(_, rest)| here.len() - rest.len());
-        let digits = here.bytes().take_while(u8::is_ascii_digit).count();
-        let bare = before.ends_with("at ") && digits > 0;
-        Some((at, told.or(bare.then_some(digits))?))
-    })?;
-    let (before, behind) = (request.get(..at)?, request.get(at + length..)?);
-    Some(format!("{before}{said}{behind}"))
 }
 
 /// Returns the text that a plugin is given: what is quoted, or what comes after a colon.
@@ -492,48 +470,6 @@ mod tests {
             ("提醒", "提醒"),
         ] {
             assert_eq!(task(text), about);
-        }
-    }
-
-    #[test]
-    fn words_under_its_card_change_the_time_of_a_reminder_and_nothing_else() {
-        for (request, words, expected) in [
-            (
-                "Remind me tomorrow at 9 to call Anna",
-                "make it 10",
-                Some("Remind me tomorrow at 10 to call Anna"),
-            ),
-            (
-                "remind me at 9:30 to stretch",
-                "no, change it to 4 pm.",
-                Some("remind me at 4 pm to stretch"),
-            ),
-            (
-                "明天早上8点提醒我跑步",
-                "改成7点半吧",
-                Some("明天早上7点半提醒我跑步"),
-            ),
-            (
-                "remind me tomorrow at 6pm to call mom",
-                "no, at 7",
-                Some("remind me tomorrow at 7 to call mom"),
-            ),
-            (
-                "明天早上8点提醒我跑步",
-                "不，七点半",
-                Some("明天早上七点半提醒我跑步"),
-            ),
-            (
-                "remind me tomorrow at 9 to call Eve",
-                "no R9B5, at 19:00",
-                Some("remind me tomorrow at 19:00 to call Eve"),
-            ),
-            ("明天早上8点提醒我跑步", "不", None),
-            ("明天早上8点提醒我跑步", "改成游泳吧", None),
-            ("remind me at 9 to stretch", "make it shorter", None),
-            ("remind me to stretch", "make it 10", None),
-        ] {
-            assert_eq!(retimed(request, words).as_deref(), expected, "{words}");
         }
     }
 
