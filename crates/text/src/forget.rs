@@ -12,6 +12,11 @@ const FORGET: &[&str] = &[
     "forget that ",
     "forget about ",
     "forget what i said about ",
+    "forget the note about ",
+    "forget the notes about ",
+    "forget my note about ",
+    "forget the note that ",
+    "forget the fact that ",
     "forget ",
     "no longer remember that ",
     "no longer remember ",
@@ -186,6 +191,7 @@ fn note(words: &str) -> Option<&str> {
 /// use fugato_text::to_forget;
 ///
 /// assert_eq!(to_forget("Forget about the peanuts, please").as_deref(), Some("the peanuts"));
+/// assert_eq!(to_forget("forget the note about the dog").as_deref(), Some("the dog"));
 /// assert_eq!(to_forget("忘了我喜欢绿茶这件事").as_deref(), Some("我喜欢绿茶"));
 /// assert_eq!(to_forget("Keep Priya, but forget the desk").as_deref(), Some("the desk"));
 /// assert_eq!(to_forget("forget everything").as_deref(), Some(""));
