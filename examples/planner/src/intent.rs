@@ -15,7 +15,7 @@ use std::{
 use fugato::agent::memory::to_recall;
 use fugato::words::{
     OrderTerms, RestrictionKind, after_word, corrected, has_any_word, is_negated, is_question,
-    is_wanted, normalize, number_after, numerals, restriction,
+    is_wanted, normalize, number_after, numerals, restriction, strip_phrase,
 };
 use serde::Deserialize;
 
@@ -111,6 +111,8 @@ struct Words {
     market: Vec<String>,
     agrees: Vec<String>,
     kept: Vec<String>,
+    said: Vec<String>,
+    denies: Vec<String>,
     afford: Vec<String>,
     changes_mind: Vec<String>,
     around_order: Vec<String>,
@@ -272,6 +274,17 @@ pub fn asks_what_is_kept(message: &str) -> Option<String> {
     };
     let asked = to_recall(message).filter(|_| !live());
     asked.or_else(|| says(message, &WORDS.kept).then(String::new))
+}
+
+/// Returns true if a message asks what the person said before.
+pub fn asks_what_was_said(message: &str) -> bool {
+    says(message, &WORDS.said) && is_question(message)
+}
+
+/// Returns what follows a word that denies it.
+pub(crate) fn denied(reply: &str) -> Option<&str> {
+    let denies: Vec<&str> = WORDS.denies.iter().map(String::as_str).collect();
+    strip_phrase(reply.trim(), &denies)
 }
 
 /// Returns true if a message asks how far the work is.

@@ -517,9 +517,8 @@ fn chosen(
 
 /// Returns the one of these names that an answer chooses: of two that it denies one of, the other.
 fn choice<'n>(reply: &str, names: &'n [String]) -> Option<&'n str> {
-    const DENIES: [&str; 6] = ["not ", "no ", "不要", "不用", "别用", "不是"];
     let chosen = mentioned(reply, names.iter().map(String::as_str))?;
-    let denied = strip_phrase(reply.trim(), &DENIES);
+    let denied = intent::denied(reply);
     // "No wait, harbour" denies something else.
     if denied.is_none_or(|rest| strip_phrase(rest.trim_start(), &[chosen]).is_none()) {
         return Some(chosen);

@@ -1,5 +1,5 @@
 //! The progress of a session, for programs and for people.
-use fugato::{cli::Lang, words::keywords};
+use fugato::{cli::Lang, memory::Speaker, words::keywords};
 use serde_json::{Value, json};
 
 use crate::{facts, session::PlannerSession, tools};
@@ -102,6 +102,27 @@ const WORDS: [(&str, &str); 12] = [
     ("idle", "空闲"),
 ];
 
+/// Returns what the person said last in this conversation.
+pub(crate) fn said(session: &PlannerSession, lang: Lang) -> String {
+    /// The most messages.
+    const MOST: usize = 5;
+    let turns = session.history.turns().iter();
+    let turns = turns.filter(|turn| turn.by == Speaker::User);
+    let said: Vec<_> = turns.map(|turn| format!("- {}", turn.text)).collect();
+    let last = said
+        .get(said.len().saturating_sub(MOST)..)
+        .unwrap_or_default();
+    if last.is_empty() {
+        let none = lang.pick(
+            "You have said nothing here before.",
+            "您在这里还没有说过什么。",
+        );
+        return none.to_owned();
+    }
+    let last = last.join("\n");
+    lang.pick(format!("You said:\n{last}"), format!("您说过：\n{last}"))
+}
+
 /// Returns everything that is kept of the person.
 pub fn kept(session: &PlannerSession, lang: Lang) -> String {
     kept_about(session, "", lang)
@@ -137,6 +158,13 @@ pub fn kept_about(session: &PlannerSession, about: &str, lang: Lang) -> String {
 /// Returns that nothing is kept about something, and what is.
 pub(crate) fn nothing_kept(session: &PlannerSession, about: &str, lang: Lang) -> String {
     let all = kept(session, lang);
+    if about.is_empty() {
+        let told = lang.pick(
+            "Nothing was forgotten: say what shall be, as in “forget that …”. “/clear” forgets the conversation and all facts.",
+            "什么都没有忘：请说明要忘掉什么，例如“忘掉……”。“/clear”会清除对话和所有记住的事。",
+        );
+        return format!("{told}\n{all}");
+    }
     lang.pick(
         format!("Nothing is kept about “{about}”. {all}"),
         format!("没有记过关于“{about}”的事。{all}"),

@@ -143,6 +143,9 @@ fn understood(session: &PlannerSession, thread: &str, at: Millis) -> (Course, Ve
         let told = view::kept_about(session, &about, lang);
         return (Course::Reply, vec![reply(&told)]);
     }
+    if intent::asks_what_was_said(text) {
+        return (Course::Reply, vec![reply(&view::said(session, lang))]);
+    }
     if intent::asks_status(text) {
         let told = view::status(session, thread, lang);
         return (Course::Reply, vec![reply(&told)]);
