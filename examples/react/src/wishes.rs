@@ -139,7 +139,7 @@ pub(crate) fn parts(message: &str) -> Vec<&str> {
 fn begins(before: &str, part: &str) -> bool {
     const NEXT: [&str; 6] = ["then", "then please", "然后", "再", "接着", "随后"];
     const WRITES: [&str; 3] = ["write", "save", "create"];
-    const WRITES_ZH: [&str; 4] = ["写入", "写文件", "保存", "创建"];
+    const WRITES_ZH: [&str; 3] = ["写", "保存", "创建"];
     let before = before.trim_end().to_lowercase();
     let is_next = NEXT.iter().any(|word| before.ends_with(word));
     let writes = has_any_word(&before, &WRITES) || WRITES_ZH.iter().any(|it| before.contains(it));

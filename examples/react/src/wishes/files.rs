@@ -106,6 +106,8 @@ pub(super) const WRITE: &[&str] = &[
     "写入文件",
     "写文件",
     "写入",
+    "写一下",
+    "写",
     "保存到",
 ];
 
@@ -372,9 +374,13 @@ pub(super) fn written(text: &str) -> Option<(String, String)> {
     const MARKS: [(char, char); 3] = [('"', '"'), ('“', '”'), ('「', '」')];
     // The marks at the end belong to what is to be written.
     if let Some(told) = strip_phrase(text, WRITE).and_then(|rest| {
-        let (path, said) = rest.split_once([':', '：'])?;
+        let (to, said) = rest.split_once([':', '：'])?;
         let said = said.trim_start_matches([':', '：']).trim();
-        Some((name(path)?, said.to_owned()))
+        let name = name(to)?;
+        // 写信给老王：… names no file.
+        let is_file = name.is_ascii() || path(&name).is_some() || !text.starts_with("写");
+        (is_file || strip_phrase(text, &["写入", "写文件"]).is_some())
+            .then(|| (name, said.to_owned()))
     }) {
         return Some(told);
     }

@@ -96,6 +96,7 @@ pub(super) fn expression(text: &str) -> Option<String> {
             None => format!("{base}*{rest}"),
         };
     }
+    let said = times(&said);
     let said = bare(&said);
     let operates = said.contains(|c: char| "+-*/%^×÷√".contains(c));
     let counts = said.contains(|c: char| c.is_ascii_digit());
@@ -107,6 +108,23 @@ pub(super) fn expression(text: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns a text with the sign of a product for an x between two numbers: "3x4", but not "0x10".
+fn times(text: &str) -> String {
+    let mut out = String::new();
+    for (at, sign) in text.char_indices() {
+        let before = text.get(..at).unwrap_or_default().trim_end();
+        let behind = text.get(at + sign.len_utf8()..).unwrap_or_default();
+        let counted = before.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_number = before.ends_with(|c: char| c.is_ascii_digit() || c == ')')
+            && !(before.ends_with('0') && counted.len() + 1 == before.len())
+            && !counted.ends_with(char::is_alphabetic);
+        let counts = |c: char| c.is_ascii_digit() || "(-".contains(c);
+        let is_times = sign == 'x' && is_number && behind.trim_start().starts_with(counts);
+        out.push(if is_times { '*' } else { sign });
+    }
+    out
 }
 
 /// Returns a sum without what stands around it.
