@@ -20,7 +20,7 @@ pub enum Courtesy {
 }
 
 /// The words of courtesy. Of words with the same beginning the longest comes first.
-const WORDS: [(&str, Courtesy); 62] = [
+const WORDS: [(&str, Courtesy); 69] = [
     ("how are you doing", Courtesy::WellBeing),
     ("how are you", Courtesy::WellBeing),
     ("how are things", Courtesy::WellBeing),
@@ -79,6 +79,13 @@ const WORDS: [(&str, Courtesy); 62] = [
     ("good night", Courtesy::Farewell),
     ("bye", Courtesy::Farewell),
     ("see you", Courtesy::Farewell),
+    ("have a nice day", Courtesy::Farewell),
+    ("have a good day", Courtesy::Farewell),
+    ("best regards", Courtesy::Farewell),
+    ("kind regards", Courtesy::Farewell),
+    ("祝您愉快", Courtesy::Farewell),
+    ("祝你愉快", Courtesy::Farewell),
+    ("祝好", Courtesy::Farewell),
     ("再见", Courtesy::Farewell),
     ("拜拜", Courtesy::Farewell),
     ("回头见", Courtesy::Farewell),

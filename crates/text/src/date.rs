@@ -108,8 +108,14 @@ fn read(text: &str, mut reader: Reader) -> DatedText {
         }
     }
     rest.push_str(text.get(end..).unwrap_or_default());
-    let (lasts, rest) = lasts(&rest);
+    let (lasts, shorter) = lasts(&rest);
     let mut dates: Vec<Date> = reader.seen.into_iter().map(|(day, _)| day).collect();
+    // A duration that contradicts a period stays in the text.
+    let lies = match (lasts, dates.as_slice()) {
+        (Some(lasts), [first, last]) => first.checked_add((lasts - 1).days()).ok() != Some(*last),
+        _ => false,
+    };
+    let rest = if lies { rest } else { shorter };
     if let (Some(lasts), [start]) = (lasts, dates.as_slice()) {
         dates.extend(start.checked_add((lasts - 1).days()));
     }
@@ -615,6 +621,7 @@ fn follows_no_day(lead: &str) -> bool {
 /// Reads 至5日, `- 5`: a day of the month of the last day.
 fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)> {
     let rest = after_word(here, &TO)?.trim_start();
+    let rest = after_word(rest, &["the"]).map_or(rest, str::trim_start);
     let (day, behind) = digits(rest, 2)?;
     let at_once = || {
         let (_, behind) = ordinal(rest).filter(|_| gap.trim().is_empty())?;

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The words and signs of currencies before or after an amount. The longer ones come first.
-pub(crate) const CURRENCIES: [(&str, &str); 43] = [
+pub(crate) const CURRENCIES: [(&str, &str); 75] = [
     ("swiss francs", "CHF"),
     ("swiss franc", "CHF"),
     ("瑞士法郎", "CHF"),
@@ -31,6 +31,38 @@ pub(crate) const CURRENCIES: [(&str, &str); 43] = [
     ("jpy", "JPY"),
     ("hkd", "HKD"),
     ("chf", "CHF"),
+    ("rupees", "INR"),
+    ("kronor", "SEK"),
+    ("inr", "INR"),
+    ("krw", "KRW"),
+    ("sgd", "SGD"),
+    ("aud", "AUD"),
+    ("cad", "CAD"),
+    ("nzd", "NZD"),
+    ("sek", "SEK"),
+    ("nok", "NOK"),
+    ("dkk", "DKK"),
+    ("pln", "PLN"),
+    ("czk", "CZK"),
+    ("huf", "HUF"),
+    ("thb", "THB"),
+    ("twd", "TWD"),
+    ("zar", "ZAR"),
+    ("aed", "AED"),
+    ("myr", "MYR"),
+    ("vnd", "VND"),
+    ("brl", "BRL"),
+    ("mxn", "MXN"),
+    ("php", "PHP"),
+    ("卢比", "INR"),
+    ("韩元", "KRW"),
+    ("新加坡元", "SGD"),
+    ("新币", "SGD"),
+    ("澳元", "AUD"),
+    ("加元", "CAD"),
+    ("泰铢", "THB"),
+    ("新台币", "TWD"),
+    ("台币", "TWD"),
     ("人民币", "CNY"),
     ("美元", "USD"),
     ("美金", "USD"),
@@ -64,7 +96,12 @@ pub(crate) const CURRENCIES: [(&str, &str); 43] = [
 pub fn currency(text: &str) -> Option<&'static str> {
     let text = text.trim().to_lowercase();
     let mut known = CURRENCIES.iter();
-    let found = known.find(|(word, _)| text.starts_with(word) || text.ends_with(word));
+    // "Audit" begins like AUD, and is none.
+    let ends = |word: &str| {
+        let before = text.strip_suffix(word);
+        before.is_some_and(|it| !word.is_ascii() || !it.ends_with(char::is_alphabetic))
+    };
+    let found = known.find(|(word, _)| after_word(&text, &[word]).is_some() || ends(word));
     found.map(|(_, code)| *code)
 }
 
@@ -398,7 +435,7 @@ impl WrittenRun<'_> {
                 let taken = head.trim_end().ends_with(|c: char| c.is_ascii_digit());
                 !(word(it) && (taken || is_inside(head)))
             };
-            head.is_some_and(is_free) || after.starts_with(it)
+            head.is_some_and(is_free) || after_word(after, &[it]).is_some()
         };
         let own = CURRENCIES.iter().find(is_next).map(|(_, code)| *code);
         own.or(self.shared)
