@@ -8,7 +8,7 @@ use fugato::{
 use crate::{
     deps::Deps,
     ledger::LedgerError,
-    reply::{about_documents, still_waits},
+    reply::{self, about_documents, still_waits},
     response::Response,
     state::{RuntimeDecision, Steward, Update},
 };
@@ -26,7 +26,11 @@ pub(crate) async fn answer(deps: &Deps, cx: &Context<Steward>) -> Result<Update,
         let asked = (asked, state.base());
         response.told_mut().reply = about_documents(desk, words, asked, &documents);
     }
-    let reply = response.told().reply.clone();
+    let reply = &response.told().reply;
+    // What was done before another task was begun is told already.
+    let came = reply::came(state).filter(|_| state.is_done_with_one());
+    let rest = came.and_then(|came| reply.strip_prefix(came.as_str()));
+    let reply = rest.unwrap_or(reply).trim_start().to_owned();
     show(cx, &reply);
     let response = serde_json::to_value(&response)?;
     Ok(Update::Answered { response, reply })

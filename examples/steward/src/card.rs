@@ -4,7 +4,7 @@ use std::sync::Arc;
 use fugato::{
     form::strings,
     state::{State as _, say},
-    words::{Phrases, ShortAnswer},
+    words::{Phrases, ShortAnswer, courtesy},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -154,6 +154,8 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     let unclear = unclear.then(|| {
         let told = state.aside.clone();
         let told = told.or_else(|| desk.not_a_wish(&state.message, state.base(), state.lang()));
+        let courtesy = || courtesy(&state.message).map(|it| it.reply(state.lang()).to_owned());
+        let told = told.or_else(courtesy);
         format!(
             "{}\n",
             told.unwrap_or_else(|| reply::unclear(state.lang()).to_owned())

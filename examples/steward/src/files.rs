@@ -263,7 +263,13 @@ impl FileStore {
         };
         let owner = owner.to_owned();
         blocking(move || {
-            for file in &files {
+            // One that was uploaded since under the same name still waits.
+            let there = notes(&place)?;
+            let is_own = |file: &&Attachment| {
+                let mut own = there.iter().filter(|it| it.owner == owner);
+                own.any(|it| it.file == **file)
+            };
+            for file in files.iter().filter(is_own) {
                 gone(fs::remove_file(place.join(note_name(&owner, &file.name))))?;
             }
             let there = notes(&place)?;

@@ -101,22 +101,27 @@ async fn asides(deps: &Deps, state: &Steward) -> Result<Option<String>, BoxError
     Ok(Some(told))
 }
 
-/// Returns the names of the files that the words leave aside: those that they do not name where they
-/// name others, and those that were left aside before, unless they are named, uploaded anew, or meant
+/// Returns the names of the files that the words leave aside: those that they take off, those that they
+/// do not name where they name others, and those that were left aside before, unless they are named, uploaded anew, or meant
 /// by words about all attachments.
 fn set_aside(deps: &Deps, state: &Steward, words: &str, files: &[Attachment]) -> Vec<String> {
     let request = state.request.as_ref();
     let beside = request.map_or(&[][..], |request| &request.beside.attachments);
-    let is_named = |name: &String| files::is_named(words, name) || beside.contains(name);
+    let off = |name: &String| deps.desk.reader.takes_off(words, name);
+    let is_named =
+        |name: &String| files::is_named(words, name) && !off(name) || beside.contains(name);
     // A name without a file is no reason to take another file.
+    let names = || deps.desk.named_files(words).into_iter();
     let names_some =
-        !deps.desk.named_files(words).is_empty() || files.iter().any(|file| is_named(&file.name));
+        names().any(|name| !off(&name)) || files.iter().any(|file| is_named(&file.name));
     if !names_some && deps.desk.reader.means_attached(words) {
         return vec![];
     }
     let was_aside =
         |file: &Attachment| state.set_aside.contains(&file.name) && state.files.contains(file);
-    let stays = |file: &&Attachment| !is_named(&file.name) && (names_some || was_aside(file));
+    let stays = |file: &&Attachment| {
+        !is_named(&file.name) && (names_some || off(&file.name) || was_aside(file))
+    };
     let names = files.iter().filter(stays).map(|file| file.name.clone());
     names.collect()
 }

@@ -25,7 +25,7 @@ use crate::{
     intake::prepared,
     phase::Phase,
     service::{NextStepJudge, RequestPlanner, RuleData, Situation, Slots, inquiry},
-    settle::merged,
+    settle::keep,
     state::{Intent, RequestKind, Runtime, RuntimeDecision, Steward, Update},
     verdict::flow,
 };
@@ -71,7 +71,7 @@ pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
         .node(PLAN, plan)
         .approval(REVIEW, shown, answered)
         .node(ACT, Step(act))
-        .node(KEEP, async |cx: Context<Steward>| merged(cx.state()))
+        .node(KEEP, keep)
         .node(ANSWER, answers)
         .branch(BEGIN, [UNDERSTAND, PLAN, KEEP], after_begin)
         .branch(UNDERSTAND, [REVIEW, PLAN, KEEP], after_words)

@@ -81,6 +81,9 @@ pub struct RuleReader {
     and_also: Vec<String>,
     departs: Vec<String>,
     attached: Vec<String>,
+    takes_off: Vec<String>,
+    off: Vec<String>,
+    only: Vec<String>,
     lead: Vec<String>,
     kind: Vec<Kind>,
 }

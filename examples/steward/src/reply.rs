@@ -21,7 +21,7 @@ use crate::{
 /// Returns the text at the end of a request or before a card.
 pub(crate) fn reply(desk: &RuleData, state: &Steward, waits: bool) -> String {
     let lang = state.lang();
-    let came = state.action_result.as_ref().map(|it| result(it, lang));
+    let came = came(state);
     let next = if waits {
         let confirm = lang.pick("Please confirm.", "请确认。").to_owned();
         Some(later(state).map_or(confirm.clone(), |later| format!("{confirm}\n{later}")))
@@ -35,6 +35,12 @@ pub(crate) fn reply(desk: &RuleData, state: &Steward, waits: bool) -> String {
     });
     let lines = came.into_iter().chain(lacking).chain(next);
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the result of the last action as a sentence, if there is one.
+pub(crate) fn came(state: &Steward) -> Option<String> {
+    let result_of = |it| result(it, state.lang());
+    state.action_result.as_ref().map(result_of)
 }
 
 /// Returns the names in the words that are no uploaded files, if the current task takes files.

@@ -78,6 +78,27 @@ impl RuleData {
         found.into_iter().map(|it| (*it).clone()).collect()
     }
 
+    /// Returns true if words tell another value of a document than it has: who hands it in "with 600 EUR"
+    /// would hand in another one.
+    pub(crate) fn differs_in_words(&self, document: &Document, words: (&str, Date)) -> bool {
+        let Some(form) = self.forms.get(&document.form()) else {
+            return false;
+        };
+        let told = self.facts.read(form, words.0, words.1);
+        let is_plain = |name: &str| {
+            let kinds = [FieldKind::Text, FieldKind::Document, FieldKind::Files];
+            form.field(name).is_some_and(|it| !kinds.contains(&it.kind))
+        };
+        let differs = |(name, value): (&String, &Value)| {
+            let known = document.fields.get(name);
+            let is_same = known.and_then(Value::as_f64).zip(value.as_f64());
+            is_plain(name)
+                && known != Some(value)
+                && is_same.is_none_or(|(known, told)| (known - told).abs() > f64::EPSILON)
+        };
+        told.iter().any(differs)
+    }
+
     /// Returns the words that tell which document is changed, and not what it becomes.
     pub(crate) fn selecting(&self, documents: &Documents, words: &str) -> String {
         let parts = self.change_parts(words);

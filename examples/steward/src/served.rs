@@ -221,7 +221,7 @@ impl fugato::axum::ServedAgent for ServedSteward {
     fn timeline_items(&self, changes: &[Update]) -> Option<Vec<TimelineItem>> {
         let said = changes.iter().filter_map(|change| match change {
             Update::Requested(request) => Some(Message::user(&request.message)),
-            Update::Answered { reply, .. } => Some(Message::assistant(reply)),
+            Update::Told(reply) | Update::Answered { reply, .. } => Some(Message::assistant(reply)),
             _ => None,
         });
         let said: Vec<_> = said.filter(|it| !it.content.is_empty()).collect();

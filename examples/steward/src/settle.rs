@@ -1,9 +1,17 @@
 //! The result of an action, merged into the plan.
-use fugato::agent::sequence::{ActionEnd, Actions};
+use fugato::{
+    BoxError, Context,
+    agent::{
+        reply::show,
+        sequence::{ActionEnd, Actions},
+    },
+    state::State as _,
+};
 use serde_json::{Value, json};
 
 use crate::{
     action::{PRECHECK, sequence},
+    reply,
     state::{ActionResult, GraphOutput, RequestKind, Steward, Update, WorkStatus},
 };
 
@@ -34,9 +42,22 @@ pub(crate) fn result_of(actions: &Actions) -> Option<ActionResult> {
     })
 }
 
+/// Merges the result of an action into the plan, and tells it where another task follows: the card of
+/// that one tells nothing of it.
+pub(crate) async fn keep(cx: Context<Steward>) -> Result<Vec<Update>, BoxError> {
+    let mut updates = merged(cx.state());
+    let mut state = cx.state().clone();
+    updates.iter().cloned().for_each(|it| state.apply(it));
+    if let Some(came) = reply::came(&state).filter(|_| state.has_next()) {
+        show(&cx, &came);
+        updates.push(Update::Told(came));
+    }
+    Ok(updates)
+}
+
 /// Returns the changes that merge the result of an action into the plan, in the same record as its
 /// receipt.
-pub(crate) fn merged(state: &Steward) -> Vec<Update> {
+fn merged(state: &Steward) -> Vec<Update> {
     if let Some(result) = &state.action_result {
         return settled(state, result).into_iter().collect();
     }

@@ -289,10 +289,15 @@ impl Steward {
 
     /// Returns true if a task was just completed in a conversation that has another open task.
     pub(crate) fn has_next(&self) -> bool {
+        // A request that has been judged does not begin another task.
+        self.flow.is_none() && self.is_done_with_one()
+    }
+
+    /// Returns true if a task of this conversation is done and another one waits.
+    pub(crate) fn is_done_with_one(&self) -> bool {
         let result = self.action_result.as_ref();
         let done = result.is_some_and(|result| result.outcome == "succeeded");
-        // A request that has been judged does not begin another task.
-        self.is_chat() && done && self.flow.is_none() && self.steward_state.current().is_some()
+        self.is_chat() && done && self.steward_state.current().is_some()
     }
 
     /// Returns true if an action is under way that has not ended, such as one that waits for a

@@ -31,6 +31,12 @@ impl Pattern {
         })
     }
 
+    /// Returns the first group of every match in a text, and all of a match without one.
+    pub(crate) fn marked<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let found = self.0.captures_iter(text);
+        found.filter_map(|found| Some(found.get(1).or(found.get(0))?.as_str()))
+    }
+
     /// Returns the matches in a text.
     pub(crate) fn all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         self.0.find_iter(text).map(|found| found.as_str())

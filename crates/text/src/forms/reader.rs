@@ -108,11 +108,10 @@ impl FormReader {
         };
         let mut unread = numbers(&dated.rest, amount);
         unread.retain(|part| !is_told(part));
-        let days = fields(FieldKind::Day).count();
         let lost = if ends_early(form, &dated.dates) {
             0
         } else {
-            days.max(2)
+            fields(FieldKind::Day).count()
         };
         unread.extend(dated.dates.iter().skip(lost).map(Date::to_string));
         unread.extend(unclear_day(form, &dated).map(str::to_owned));
@@ -129,18 +128,23 @@ impl FormReader {
             !form.names_only_choices(quote) && !told.any(|told| told.contains(quote))
         });
         unread.extend(quotes.map(str::to_owned));
-        let asides = self.rules.asides.iter().flat_map(|it| it.all(&dated.rest));
-        unread.extend(
-            asides
-                .map(str::trim)
-                .filter(|it| !is_told(it))
-                .map(str::to_owned),
-        );
+        let asides = self.asides(&dated.rest).filter(|it| !is_told(it));
+        unread.extend(asides.map(str::to_owned));
         let goals = self.rules.places.goals(&dated.rest);
         if goals.len() > 1 && fields(FieldKind::Place).next().is_some() {
             unread.extend(goals);
         }
         unread
+    }
+
+    /// Returns what no field of a form takes: "for Bob", but not "for Vienna".
+    fn asides<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let found = self.rules.asides.iter().flat_map(|it| it.marked(text));
+        let is_other = |it: &&str| {
+            let is_day = !day_mentions(&it.to_ascii_lowercase()).is_empty();
+            !is_day && self.rules.places.named(it).is_none()
+        };
+        found.map(str::trim).filter(is_other)
     }
 
     /// Returns the places to which a text goes, each once; the way back is none.
@@ -205,8 +209,10 @@ impl FormReader {
         (!names.is_empty()).then(|| json!(names))
     }
 
-    /// Returns a file name without a word that precedes it without a space, in Chinese.
+    /// Returns a file name without its folder, and without a word that precedes it without a space, in
+    /// Chinese.
     fn bare_name<'a>(&self, name: &'a str) -> &'a str {
+        let name = name.rsplit('/').next().unwrap_or(name);
         let mut before = self.rules.before_files.iter();
         match before.find_map(|before| name.strip_prefix(before)) {
             Some(rest) if !rest.starts_with('.') => self.bare_name(rest),
@@ -235,10 +241,12 @@ impl FormReader {
         // Each may go on to the end of the text.
         let found = |it: &'p Pattern| it.overlapping(text).take(MOST);
         let found = field.patterns.iter().flat_map(found);
-        let mut cleaned = found.filter_map(|found| match &self.rules.cut {
+        let cleaned = found.filter_map(|found| match &self.rules.cut {
             Some(cut) => self.cleaned(cut_behind(form, found, cut)),
             None => self.cleaned(found),
         });
+        let asides: Vec<_> = self.asides(text).collect();
+        let mut cleaned = cleaned.filter(|found| !asides.iter().any(|it| it.contains(found)));
         let first = cleaned.next()?;
         if !form.names_only_choices(&first) {
             return Some(first);
@@ -324,7 +332,8 @@ fn people(text: &str, names_some: bool) -> Option<&str> {
     const BEFORE: [&str; 12] = [
         "a", "an", "the", "my", "our", "his", "her", "their", "two", "three", "some", "new",
     ];
-    const PEOPLE: [&str; 18] = [
+    const PEOPLE: [&str; 19] = [
+        "people",
         "customers",
         "customer",
         "clients",
@@ -349,6 +358,9 @@ fn people(text: &str, names_some: bool) -> Option<&str> {
     let join = trimmed.get(..trimmed.len() - rest.len())?;
     let joins_some = names_some || join.to_ascii_lowercase().contains("with");
     let mut rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
+    while let Some(behind) = after_word(rest, &BEFORE) {
+        rest = behind.trim_start();
+    }
     let mut named = None;
     loop {
         let word = rest.split(|c: char| c.is_whitespace() || c == ',').next()?;
@@ -360,13 +372,7 @@ fn people(text: &str, names_some: bool) -> Option<&str> {
         named = Some(behind);
         rest = behind.trim_start();
     }
-    if named.is_some() {
-        return named;
-    }
-    while let Some(behind) = after_word(rest, &BEFORE) {
-        rest = behind.trim_start();
-    }
-    after_word(rest, &PEOPLE)
+    after_word(rest, &PEOPLE).or(named)
 }
 
 /// Returns true for a word in lower case that may be a name behind "with": none that leads to a fact,

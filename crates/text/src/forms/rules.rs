@@ -29,7 +29,8 @@ pub struct TextRules {
     /// Patterns of facts that belong to other fields, and are left out of texts. In them `{field}`
     /// is any word of the choice of that name.
     pub facts: Vec<String>,
-    /// Matches what no field of a form takes, wherever it stands, such as who comes along.
+    /// Matches what no field of a form takes, wherever it stands, such as who comes along; of a pattern
+    /// with a group the first one does. A place or a day is none, and what is within one is no text.
     pub asides: Vec<Pattern>,
     /// The rules for places.
     pub places: Places,
@@ -71,7 +72,7 @@ impl Places {
     }
 
     /// Returns the place that a text names without going there: the first one.
-    fn named(&self, text: &str) -> Option<String> {
+    pub(super) fn named(&self, text: &str) -> Option<String> {
         let lower = text.to_ascii_lowercase();
         let first = self.known_in(&lower).into_iter().min_by_key(|(at, _)| *at);
         first.map(|(_, name)| name.to_owned())

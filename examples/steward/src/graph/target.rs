@@ -15,7 +15,7 @@ use crate::{
     deps::Deps,
     intake::prepared,
     service::{Deliberation, Situation},
-    settle::merged,
+    settle::keep,
     state::{Flow, GraphOutput, RequestKind, Runtime, RuntimeDecision, Steward, Update},
     verdict::flow,
 };
@@ -111,9 +111,7 @@ fn actions(graph: GraphBuilder<Steward>, deps: &Deps) -> Result<GraphBuilder<Ste
         .node("action_plan", plan)
         .approval("human_review", shown, answered)
         .subgraph("action_execute", &action_graph(deps)?, same, back)
-        .node("persist_state", async |cx: Context<Steward>| {
-            merged(cx.state())
-        })
+        .node("persist_state", keep)
         .node("response_adapter", respond)
         .branch("action_plan", ACTS, acts.clone())
         .branch("action_execute", ACTS, acts)

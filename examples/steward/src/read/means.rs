@@ -1,8 +1,8 @@
 //! The meaning of short parts of a request.
-use fugato::words::{after_word, currency, has_any_word, is_question};
+use fugato::words::{after_word, currency, decided, has_any_word, is_left_out, is_question};
 
 use super::{RuleReader, SHORT, document_ids};
-use crate::ledger::DocumentStatus;
+use crate::{files, ledger::DocumentStatus};
 
 impl RuleReader {
     /// Returns the names of the fields that a text names, those with the longest words first.
@@ -49,7 +49,9 @@ impl RuleReader {
 
     /// Returns the currency that a text is, and nothing else: "in yuan", 是美元.
     pub(crate) fn currency_alone(&self, text: &str) -> Option<&'static str> {
-        let said = text.to_lowercase();
+        // "Yes, but in euros".
+        let said = decided(text).map_or_else(|| text.to_owned(), |(_, rest)| rest);
+        let said = said.to_lowercase();
         let said = self.led(said.trim().trim_end_matches(['.', '。', '!', '！']));
         let said = after_word(said, &self.in_currency).unwrap_or(said).trim();
         let said = said
@@ -194,6 +196,33 @@ impl RuleReader {
     /// Returns true if a text says that it wants something further.
     pub fn means_further(&self, text: &str) -> bool {
         has_any_word(text, &self.further)
+    }
+
+    /// Returns true if a text names a file and takes it off: "without a.pdf", 不要a.pdf, "take a.pdf off".
+    pub(crate) fn takes_off(&self, text: &str, file: &str) -> bool {
+        let lower = text.to_lowercase();
+        let Some((before, behind)) = lower.split_once(&file.to_lowercase()) else {
+            return false;
+        };
+        let clause = before
+            .rsplit([',', '，', ';', '；'])
+            .next()
+            .unwrap_or(before);
+        let takes = has_any_word(clause, &self.takes_off) || is_left_out(text, file);
+        let is_taken = !has_any_word(clause, &["take"]) || has_any_word(behind, &self.off);
+        files::is_named(text, file)
+            && (takes && is_taken || after_word(behind.trim_start(), &self.off).is_some())
+    }
+
+    /// Returns those of a claim's files that a text leaves it: all but those that it takes off, or only
+    /// those that it names; none if it leaves all.
+    pub(crate) fn files_left<'f>(&self, text: &str, files: &[&'f str]) -> Option<Vec<&'f str>> {
+        let off = |file: &str| self.takes_off(text, file);
+        let stays = |file: &str| files::is_named(text, file) && !off(file);
+        let only = has_any_word(text, &self.only) && files.iter().any(|file| stays(file));
+        let is_left = |file: &&&str| if only { stays(file) } else { !off(file) };
+        let left: Vec<_> = files.iter().filter(is_left).copied().collect();
+        (left.len() < files.len()).then_some(left)
     }
 
     /// Returns true if a text speaks of its attachments and names none.

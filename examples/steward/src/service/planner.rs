@@ -163,7 +163,10 @@ fn about_documents(desk: &RuleData, at: &Situation, asked: DocumentQuestion) -> 
             _ => (FormKind::Withdrawal, Goal::Draft, named),
         };
         let about = Some(document.clone()).filter(|_| asked != DocumentQuestion::Copy);
-        let task = task_of(at, nth, form, fields);
+        let mut task = task_of(at, nth, form, fields);
+        if asked == DocumentQuestion::Submit && desk.differs_in_words(document, words) {
+            task.unread.push(words.0.trim().to_owned());
+        }
         Some(PlanTask {
             goal,
             about,

@@ -6,8 +6,9 @@ use fugato::{
     form::{FieldKind, Fields, Form, amount_value, cents, strings, text},
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
     state::{Lang, say},
-    words::{ShortAnswer, dates, money},
+    words::{ShortAnswer, after_word, dates, decided, money, number},
 };
+use jiff::civil::Date;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -237,6 +238,21 @@ fn join_files(fields: &mut Fields, task: &PlanTask) {
     *new = all;
 }
 
+/// Adds the files that a task has to those that come, without those that words take off. Returns false
+/// if none were left, which a claim cannot be.
+fn change_files(desk: &RuleData, words: &str, task: &PlanTask, fields: &mut Fields) -> bool {
+    join_files(fields, task);
+    let files = fields.get("attachments").or(task.fields.get("attachments"));
+    let files: Vec<String> = strings(files).map(str::to_owned).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let left = desk.reader.files_left(words, &files);
+    let is_some = left.as_ref().is_none_or(|left| !left.is_empty());
+    if let Some(left) = left.filter(|_| is_some) {
+        fields.insert("attachments".into(), json!(left));
+    }
+    is_some
+}
+
 /// Returns the fields that the words give for the current task.
 fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<RuntimeDecision> {
     let form = desk.forms.get(&task.form)?;
@@ -260,7 +276,9 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         said.insert("destination".into(), known.clone());
     }
     fields.extend(at.real(said));
-    join_files(&mut fields, task);
+    if !change_files(desk, &at.message, task, &mut fields) {
+        unread.push(at.message.trim().to_owned());
+    }
     let missing = desk.forms.missing(&task.form, &task.fields);
     let lacks = |name: &str| missing.iter().any(|it| it == name);
     // A single day fills the missing one.
@@ -272,20 +290,12 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
     {
         fields.insert("end_date".into(), day);
     }
-    // "Not a taxi but a train" puts one in the place of the other also where they are texts.
-    if let Some((old, new)) = exchange(&at.message) {
-        let texts = form.fields.iter().filter(|it| it.kind == FieldKind::Text);
-        for field in texts {
-            let known = text(&task.fields, &field.name);
-            if known.to_lowercase().contains(&old.to_lowercase()) {
-                let value = known.to_lowercase().replace(&old.to_lowercase(), new);
-                fields.insert(field.name.clone(), value.into());
-            }
-        }
-        let is_known = |(name, value): (&String, &Value)| task.fields.get(name) == Some(value);
-        if fields.iter().all(is_known) {
-            unread.push(at.message.trim().to_owned());
-        }
+    if let Some((last, day, rest)) = last_day(form, task, at) {
+        fields.entry(last).or_insert(day.to_string().into());
+        unread.retain(|part| rest.contains(part.as_str()));
+    }
+    if !exchanges(form, task, at, &mut fields) {
+        unread.push(at.message.trim().to_owned());
     }
     if let Some(code) = desk.reader.currency_alone(&at.message)
         && form.field("currency").is_some()
@@ -341,6 +351,51 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         form: None,
         unread,
     })
+}
+
+/// Puts one in the place of the other where words say so, also where they are texts: "not a taxi but a
+/// train". Returns false if nothing comes of it.
+fn exchanges(form: &Form<FormKind>, task: &PlanTask, at: &Situation, fields: &mut Fields) -> bool {
+    let Some((old, new)) = exchange(&at.message) else {
+        return true;
+    };
+    let texts = form.fields.iter().filter(|it| it.kind == FieldKind::Text);
+    for field in texts {
+        let known = text(&task.fields, &field.name);
+        if known.to_lowercase().contains(&old.to_lowercase()) {
+            let value = known.to_lowercase().replace(&old.to_lowercase(), new);
+            fields.insert(field.name.clone(), value.into());
+        }
+    }
+    let is_known = |(name, value): (&String, &Value)| task.fields.get(name) == Some(value);
+    !fields.iter().all(is_known)
+}
+
+/// Returns the field of the last day of a period, and the day of the month in which it begins that words
+/// name as that, with the rest of them: "until the 10th", 10号回来.
+fn last_day(
+    form: &Form<FormKind>,
+    task: &PlanTask,
+    at: &Situation,
+) -> Option<(String, Date, String)> {
+    let words = decided(&at.message).map_or_else(|| at.message.clone(), |(_, rest)| rest);
+    let words = words.trim_start_matches("还是").trim_start();
+    let field = form.fields.iter().find(|it| it.not_before.is_some())?;
+    let first = text(&task.fields, field.not_before.as_deref()?);
+    let is_led = after_word(words, &["until", "till", "to the", "到", "至"]).is_some();
+    let is_day = || number(words).is_some_and(|(_, rest)| rest.starts_with(['号', '日']));
+    let gap = match () {
+        () if is_led => " ",
+        () if is_day() => "到",
+        () => return None,
+    };
+    let read = dates(&format!("{first}{gap}{words}"), at.base(), form.toward);
+    match *read.dates {
+        [start, last] if start.to_string() == first && start <= last => {
+            Some((field.name.clone(), last, read.rest))
+        }
+        _ => None,
+    }
 }
 
 /// Puts a day in the place of the one that words deny, where that is not the first of the form: "the end

@@ -106,6 +106,8 @@ pub enum Update {
         /// The reason.
         fallback_reason: String,
     },
+    /// What was told before another task follows.
+    Told(String),
     /// The answer.
     Answered {
         /// As the client gets it.
@@ -225,6 +227,7 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
         Update::Noted { fallback_reason } => state.fallback_reason = Some(fallback_reason),
         Update::RolledBack { reason } => state.rollback = Some(reason),
         Update::FellBack { reason } => fell_back(state, reason),
+        Update::Told(words) => state.history.push(Message::assistant(words)),
         Update::Answered { response, reply } => {
             if !reply.is_empty() {
                 state.history.push(Message::assistant(reply));

@@ -416,9 +416,17 @@ async fn stw_21_an_attachment_is_a_real_file() -> TestResult {
     assert_contains(&card["prompt"]["summary"], "receipt.pdf (13 B)");
     assert_eq!(card["prompt"]["files"], json!([kept]), "{card}");
     let id = card["id"].as_str().ok_or("a card")?;
+    // It has the name of the one on the card, and waits for another claim.
+    let (_, other) = attach("receipt.pdf", b"%PDF-1.4 other").await;
     let yes =
         json!({ "answers": { id: { "action": "approve" } }, "digests": { id: card["digest"] } });
     wire.send("POST", "/threads/c1/resume", &yes).await;
+    let list = "/steward/attachments?conversation_id=c1";
+    let (_, waits) = wire.send("GET", list, &json!({})).await;
+    assert_eq!(
+        serde_json::from_str::<Value>(&waits)?["files"],
+        json!([other])
+    );
     let documents = stage.books.tables.documents("me").await?;
     assert_eq!(
         documents.reimbursements[0].fields["attachments"],
