@@ -157,21 +157,22 @@ impl RuleReader {
                 || [&self.draft, &self.submit, &self.either]
                     .iter()
                     .any(|words| has_any_word(part, words));
+            // What asks something is no part of what is asked for.
+            let asks = self.begins_question(led(part));
             told.any(reads)
                 || is_beside
                 || self.says_nothing(part)
-                || !denies(part) && desk.unknown_words(part, read, base) == 0
+                || !denies(part) && !asks && desk.unknown_words(part, read, base) == 0
         };
         let mut parts = desk.facts.remarks(form, text, base);
         parts.retain(|part| !is_known(part));
-        let led = |part: &String| {
-            after_word(part, &["and", "but"])
-                .unwrap_or(part)
-                .trim()
-                .to_owned()
-        };
-        parts.iter().map(led).collect()
+        parts.iter().map(|part| led(part).to_owned()).collect()
     }
+}
+
+/// Returns a part of a text without the word that joins it.
+fn led(part: &str) -> &str {
+    after_word(part, &["and", "but"]).unwrap_or(part).trim()
 }
 
 /// Returns true if a part of a text leaves something out.

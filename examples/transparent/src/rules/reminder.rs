@@ -5,8 +5,8 @@ use fugato::{
     cron::{self, CANCEL, CREATE, Job, LIST},
     state::{Lang, Message, Role},
     words::{
-        CronExpression, ScheduleError, corrected, courtesy, day_mentions, decided, strip_phrase,
-        untimed, without_code,
+        CronExpression, ScheduleError, before_word, corrected, courtesy, day_mentions, decided,
+        strip_phrase, untimed, without_code,
     },
 };
 use jiff::{Timestamp, Zoned, tz::TimeZone};
@@ -201,6 +201,7 @@ pub(super) fn task_of(turn: &TurnState, params: &Params) -> Option<String> {
     let task = untimed(&told, &began(turn)).trim();
     let (thanked, behind) = task.rsplit_once([',', '，']).unwrap_or((task, ""));
     let task = courtesy(behind).map_or(task, |_| thanked.trim_end());
+    let task = before_word(task, &["please"]).map_or(task, str::trim_end);
     let says = task.contains(char::is_alphanumeric);
     let is_time = || schedule(turn, task).is_ok() && is_only_time(turn, task);
     (says && !LEADS.contains(&task) && !is_time()).then(|| task.to_owned())
