@@ -51,9 +51,8 @@ impl<S: State> Driver<S> {
         }
     }
 
-    /// Goes on until the run ends, parks, fails or is stopped.
-    pub(crate) async fn drive(&mut self) -> Result<(), RunError> {
-        let graph = self.root.graph.clone();
+    /// Goes on until the run ends, parks, fails or is stopped. The graph is that of the root.
+    pub(crate) async fn drive(&mut self, graph: &Graph<S>) -> Result<(), RunError> {
         loop {
             let todo = self.root.advance(&mut self.engine)?;
             if self.engine.give_up.is_some() {
@@ -73,7 +72,7 @@ impl<S: State> Driver<S> {
                 _ if self.stops() => return self.stop().await,
                 Directive::Sleep(until) if self.hands_over(until) => return self.rest().await,
                 _ if self.engine.ready.is_empty() => self.wait().await?,
-                _ => self.run_ready(&graph).await?,
+                _ => self.run_ready(graph).await?,
             }
         }
     }
@@ -95,17 +94,17 @@ impl<S: State> Driver<S> {
         if self.root.machine.steps() % STEPS_PER_YIELD == STEPS_PER_YIELD - 1 {
             tokio::task::yield_now().await;
         }
-        let alone = self.engine.ready.len() == 1
-            && self.root.machine.frontier().len() == 1
-            && self.engine.tasks.is_empty();
-        match self.engine.ready.pop() {
-            Some((None, position)) if alone => self.run_here(graph, position).await,
-            Some(last) => {
-                self.engine.ready.push(last);
+        let alone = self.root.machine.frontier().len() == 1 && self.engine.tasks.is_empty();
+        match self.engine.ready.only() {
+            Some((None, position)) if alone => {
+                let position = *position;
+                self.engine.ready.clear();
+                self.run_here(graph, position).await
+            }
+            _ => {
                 self.start_ready();
                 Ok(())
             }
-            None => Ok(()),
         }
     }
 
@@ -118,7 +117,11 @@ impl<S: State> Driver<S> {
         waker: &mut task::Context<'_>,
     ) -> Option<BegunTask<'g, S>> {
         let (task, wire, node) = self.root.work(graph, position)?;
-        let cx = || self.root.context(wire, task, &self.engine);
+        let cx = || {
+            let cx = self.root.context(wire, task, &self.engine);
+            cx.announce();
+            cx
+        };
         Some((task.path, wire, begin(&**node, cx, waker)))
     }
 
@@ -164,8 +167,8 @@ impl<S: State> Driver<S> {
     }
 
     fn start_ready(&mut self) {
-        let ready = std::mem::take(&mut self.engine.ready);
-        let mut futures = Vec::with_capacity(ready.len());
+        let ready = self.engine.ready.take();
+        let mut futures = Vec::with_capacity(ready.size_hint().0);
         for (at, position) in ready {
             let scope = (&mut self.root as &mut dyn DynScope).scope_mut(trail(&at));
             futures.extend(scope.and_then(|scope| scope.future(position, &self.engine)));

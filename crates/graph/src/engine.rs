@@ -28,7 +28,7 @@ pub(crate) struct Engine {
     pub(crate) journal: Option<Box<Journal>>,
     pub(crate) options: Arc<RunnerOptions>,
     /// Tasks that can start.
-    pub(crate) ready: Vec<(ScopeAddress, usize)>,
+    pub(crate) ready: ReadyTasks,
     pub(crate) room: Room,
     pub(crate) tasks: Tasks,
     /// Once-only actions that are under way in this process.
@@ -53,6 +53,43 @@ pub(crate) struct Engine {
     /// The time up to which the wall time of the run is counted, in milliseconds of the store's
     /// clock; 0 if it has no budget of time.
     counted: Millis,
+}
+
+/// Tasks that can start, in their order: the scope of each, and its position there. Most steps have
+/// one task, which needs no list.
+#[derive(Default)]
+pub(crate) struct ReadyTasks {
+    first: Option<(ScopeAddress, usize)>,
+    others: Vec<(ScopeAddress, usize)>,
+}
+
+impl ReadyTasks {
+    pub(crate) fn push(&mut self, at: ScopeAddress, position: usize) {
+        match self.first {
+            None => self.first = Some((at, position)),
+            Some(_) => self.others.push((at, position)),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// Returns the task if there is one alone.
+    pub(crate) fn only(&self) -> Option<&(ScopeAddress, usize)> {
+        self.first.as_ref().filter(|_| self.others.is_empty())
+    }
+
+    /// Removes and returns all of them.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = (ScopeAddress, usize)> + use<> {
+        let Self { first, others } = std::mem::take(self);
+        first.into_iter().chain(others)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.first = None;
+        self.others.clear();
+    }
 }
 
 /// Room for what the next step leaves: what the last one left, of which nobody keeps the fact.
@@ -129,7 +166,7 @@ impl Engine {
             shared,
             journal,
             options,
-            ready: vec![],
+            ready: ReadyTasks::default(),
             room: Room::default(),
             tasks: Tasks::default(),
             acting: vec![],

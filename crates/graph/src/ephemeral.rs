@@ -27,6 +27,7 @@ pub struct Ephemeral<S: State> {
     /// The hub of runs whose events were never requested.
     silent: Arc<Hub>,
     thread: ThreadId,
+    under: ProgramVersion,
 }
 
 /// A hub that closes when the last runner that it belongs to is dropped.
@@ -47,12 +48,17 @@ impl<S: State> Runner<S> {
     pub fn ephemeral(graph: Graph<S>) -> Ephemeral<S> {
         // The name is never stored: it only fills the place in events.
         let thread = ThreadId::new("ephemeral").expect("the name keeps the rules");
+        let under = ProgramVersion {
+            graph: graph.0.fingerprint.clone(),
+            state: S::VERSION,
+        };
         Ephemeral {
             graph,
             options: Arc::default(),
             hub: None,
             silent: Arc::default(),
             thread,
+            under,
         }
     }
 }
@@ -132,13 +138,9 @@ impl<S: State> Ephemeral<S> {
             clock: OnceLock::new(),
             control: Arc::default(),
         });
-        let under = ProgramVersion {
-            graph: self.graph.0.fingerprint.clone(),
-            state: S::VERSION,
-        };
         let engine = Engine::new(shared, None, self.options.clone());
         let driver = Box::new(Driver::new(scope, engine));
-        admission::admit(driver, 0, request, &under, 0)
+        admission::admit(driver, 0, request, &self.under, 0)
     }
 
     async fn drive(&self, admitted: Admission<S>) -> Result<RunResult<S>, RunError> {
@@ -146,7 +148,7 @@ impl<S: State> Ephemeral<S> {
             Admission::Run(driver) => driver,
             Admission::Already(ended) => return Ok(ended),
         };
-        if let Err(error) = driver.drive().await {
+        if let Err(error) = driver.drive(&self.graph).await {
             return Err(error.on(None, driver.root.machine.steps()));
         }
         let mut end = ended(&driver);

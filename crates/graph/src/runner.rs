@@ -567,7 +567,10 @@ impl<S: State> RunnerInner<S> {
         mut driver: Driver<S>,
     ) -> Result<RunResult<S>, RunError> {
         let steps = |driver: &Driver<S>| driver.root.machine.steps();
-        let error = match AssertUnwindSafe(driver.drive()).catch_unwind().await {
+        let error = match AssertUnwindSafe(driver.drive(&self.graph))
+            .catch_unwind()
+            .await
+        {
             Ok(Ok(())) => return Ok(ended(&driver)),
             Ok(Err(error)) if driver.rested => {
                 return Err(error.on(Some(thread), steps(&driver)));

@@ -54,18 +54,19 @@ pub(crate) fn begin<'a, S: State>(
     cx: impl FnOnce() -> Context<S>,
     task: &mut task::Context<'_>,
 ) -> Result<Attempt<S::Update>, Running<'a, S::Update>> {
+    let mut running = None;
     let first = catch_unwind(AssertUnwindSafe(|| {
         let cx = cx();
         let (lang, pulse) = (cx.state().lang(), cx.pulse.clone());
         lang.scope(|| {
-            let mut work = node.run(cx);
-            let end = work.as_mut().poll(task);
-            (Running { lang, pulse, work }, end)
+            let work = node.run(cx);
+            let running = running.insert(Running { lang, pulse, work });
+            running.work.as_mut().poll(task)
         })
     }));
     match first {
-        Ok((running, Poll::Pending)) => Err(running),
-        Ok((_, Poll::Ready(end))) => Ok(end.into()),
+        Ok(Poll::Ready(end)) => Ok(end.into()),
+        Ok(Poll::Pending) => Err(running.expect("what is pending was called")),
         Err(panic) => Ok(Attempt::Panicked(panic_text(&*panic).into())),
     }
 }

@@ -195,22 +195,9 @@ impl<S: State> Driver<S> {
             let amounts = self.engine.wall_time();
             self.root.record(Fact::Spent { amounts }, &mut self.engine);
         }
-        let todo = self.root.machine.directive();
-        let control = self.engine.shared.control.clone();
-        // Without a log there is no lease to renew.
-        let asking = match &self.engine.journal {
-            Some(_) => Some(control.asking.lock().await),
-            None => None,
-        };
-        control.needs_no_more();
-        self.flush(self.status()).await?;
-        drop(asking);
-        // The last append may have returned a request to stop.
-        if let (Directive::Park | Directive::Sleep(_), Some(StopReason::Cancel { by, why })) =
-            (todo, control.rest())
-        {
-            self.cancel(by, why).await?;
-            self.flush(Status::Idle).await?;
+        // Without a log there is no lease, and nobody who could cancel the run.
+        if self.engine.journal.is_some() {
+            self.store_rest().await?;
         }
         self.rested = true;
         if self.engine.shared.hub.has_subscribers()
@@ -224,6 +211,24 @@ impl<S: State> Driver<S> {
             self.engine.shared.hub.send(parked);
         }
         self.engine.error.take().map_or(Ok(()), |error| Err(*error))
+    }
+
+    /// Stores the last facts, and ends the renewals of the lease.
+    async fn store_rest(&mut self) -> Result<(), RunError> {
+        let todo = self.root.machine.directive();
+        let control = self.engine.shared.control.clone();
+        let asking = control.asking.lock().await;
+        control.needs_no_more();
+        self.flush(self.status()).await?;
+        drop(asking);
+        // The last append may have returned a request to stop.
+        if let (Directive::Park | Directive::Sleep(_), Some(StopReason::Cancel { by, why })) =
+            (todo, control.rest())
+        {
+            self.cancel(by, why).await?;
+            self.flush(Status::Idle).await?;
+        }
+        Ok(())
     }
 
     pub(crate) fn status(&self) -> Status {

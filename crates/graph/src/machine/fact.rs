@@ -357,9 +357,15 @@ impl<P> Routes<P> {
     }
 
     /// Removes all, and keeps the room for others.
+    #[inline]
     pub(crate) fn clear(&mut self) {
         self.next.clear();
-        self.arrived.clear();
-        self.joined.clear();
+        // Most routes lead to no join, and clearing an empty list costs more than looking.
+        if !self.arrived.is_empty() {
+            self.arrived.clear();
+        }
+        if !self.joined.is_empty() {
+            self.joined.clear();
+        }
     }
 }

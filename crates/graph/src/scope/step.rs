@@ -37,7 +37,7 @@ impl<S: State> Scope<S> {
                     return Ok(());
                 }
                 self.machine.begin(position);
-                engine.ready.push((self.at.clone(), position));
+                engine.ready.push(self.at.clone(), position);
                 continue;
             }
             // The node of an older program may have begun what its successor knows nothing of.
@@ -113,7 +113,7 @@ impl<S: State> Scope<S> {
         engine: &Engine,
     ) -> Context<S> {
         let idle = wire.policy.as_ref().and_then(|policy| policy.idle_timeout);
-        let cx = Context {
+        Context {
             state: self.fold.state.clone(),
             shared: engine.shared.clone(),
             at: self.at.clone(),
@@ -123,9 +123,7 @@ impl<S: State> Scope<S> {
             ask: task.ask.clone(),
             pulse: idle.map(|_| Arc::new(Heartbeat::default())),
             origin: OnceLock::new(),
-        };
-        cx.announce();
-        cx
+        }
     }
 
     /// Returns the attempt of a task as a future that carries its scope.
@@ -137,6 +135,7 @@ impl<S: State> Scope<S> {
         let (task, wire, node) = self.work(&self.graph, position)?;
         let node = node.clone();
         let cx = self.context(wire, task, engine);
+        cx.announce();
         let (at, path, attempt) = (self.at.clone(), cx.path, cx.attempt);
         let policy = wire.policy.clone().filter(|policy| policy.is_timed());
         let done = async move {
