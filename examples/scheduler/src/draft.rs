@@ -5,8 +5,10 @@ use serde_json::Value;
 use crate::{
     agent::AgentState,
     calendar::{Lang, Sections, WeekTable, language},
+    reason::hours,
     schedule::{
-        Difference, Location, Marks, PlaceChange, ScheduleState, Strategy, TaskClass, differences,
+        Difference, Location, Marks, PlaceChange, ScheduleState, Slot, Strategy, TaskClass,
+        differences,
     },
     tools::{ToolView, after_call},
     understand::{Facts, Understanding, replaces, understand, withdraws},
@@ -188,7 +190,7 @@ pub(crate) fn listed(schedule: &ScheduleState, changes: &[Difference]) -> String
             lines.push(rule(named));
         }
         class = own;
-        lines.push(line(change));
+        lines.push(line(change, &schedule.window.sections));
     }
     lines.join("\n")
 }
@@ -218,8 +220,9 @@ fn rule(class: &TaskClass) -> String {
     say!("{name} ({rules})", "{name}（{rules}）")
 }
 
-fn line(change: &Difference) -> String {
+fn line(change: &Difference, times: &Sections) -> String {
     let name = &change.name;
+    let location = |at| location(at, times);
     match &change.step {
         PlaceChange::Place { to } => format!("  {}  {name}", location(to)),
         PlaceChange::Move { from, to } => {
@@ -263,18 +266,22 @@ pub(crate) fn marked(before: &Marks, after: &Marks) -> String {
     marks.join(&say!(", ", "，"))
 }
 
-/// Returns a place in the words of a person: the day with its date, and the sections.
-pub(crate) fn location(at: &Location) -> String {
-    let Some((first, last)) = at.sections.first().zip(at.sections.last()) else {
+/// Returns a place in the words of a person: each day with its date, and the times on it.
+pub(crate) fn location(at: &Location, times: &Sections) -> String {
+    let each = at.sections.iter();
+    let slots = each.map(|at| Slot::new(at.day, at.section, at.section));
+    let places = Slot::compress(slots.collect()).into_iter();
+    let places = places.filter_map(|slot| {
+        let first = at.sections.iter().find(|at| at.day == slot.day)?;
+        let day = day(first.day_of_week, &first.date, first.day);
+        let hours = hours(slot, times);
+        Some(say!("{day}, {hours}", "{day} {hours}"))
+    });
+    let places: Vec<_> = places.collect();
+    if places.is_empty() {
         return say!("no place", "未安排");
-    };
-    let day = day(first.day_of_week, &first.date, first.day);
-    let sections = if first.section == last.section {
-        first.section.to_string()
-    } else {
-        format!("{}–{}", first.section, last.section)
-    };
-    say!("{day}, sections {sections}", "{day} 第 {sections} 节")
+    }
+    places.join(&say!(" and ", "和"))
 }
 
 /// Returns a day in the words of a person; its number if it has no date.

@@ -23,7 +23,7 @@ const TOLD: &str = "told";
 
 /// Returns a refusal in both languages, as data of a failure.
 pub(crate) fn data(why: &WriteRefusal, schedule: &ScheduleState) -> Value {
-    in_both(|| refusal(why, schedule, None))
+    in_both(|| refusal(why, schedule))
 }
 
 /// Returns what others changed meanwhile in both languages, as data of a failure.
@@ -83,7 +83,10 @@ fn changed(schedule: &ScheduleState, changes: &[Change]) -> Option<String> {
     let lines = differences(schedule, &after);
     let lines = lines.iter().map(|change| {
         let name = &change.name;
-        let place = |at: Option<&_>| at.map_or_else(|| say!("no place", "未安排"), location);
+        let times = &schedule.window.sections;
+        let place = |at: Option<&_>| {
+            at.map_or_else(|| say!("no place", "未安排"), |at| location(at, times))
+        };
         let (from, to) = (change.step.from(), change.step.to());
         let moved = match from {
             _ if from == to => None,
@@ -112,12 +115,8 @@ fn advised(operation: &str) -> Option<String> {
     })
 }
 
-/// Returns why a change was refused; with the times of the sections, in clock times.
-pub(crate) fn refusal(
-    why: &WriteRefusal,
-    schedule: &ScheduleState,
-    times: Option<&Sections>,
-) -> String {
+/// Returns why a change was refused.
+pub(crate) fn refusal(why: &WriteRefusal, schedule: &ScheduleState) -> String {
     let name = |id: u32| named(schedule, id);
     match why {
         WriteRefusal::UnknownTask(_) => say!("there is no such item", "没有这一项"),
@@ -139,12 +138,13 @@ pub(crate) fn refusal(
             "“{name}” was agreed to before and stays where it is",
             "“{name}”是之前确认过的，不能改动"
         ),
-        other => refused_place(other, schedule, times),
+        other => refused_place(other, schedule),
     }
 }
 
 /// Returns why an item cannot have a place, which is free or another's.
-fn refused_place(why: &WriteRefusal, schedule: &ScheduleState, times: Option<&Sections>) -> String {
+fn refused_place(why: &WriteRefusal, schedule: &ScheduleState) -> String {
+    let times = &schedule.window.sections;
     let name = |id: u32| named(schedule, id);
     match why {
         WriteRefusal::HasGuest { task, guest } => say!(
@@ -162,15 +162,15 @@ fn refused_place(why: &WriteRefusal, schedule: &ScheduleState, times: Option<&Se
             say!("“{}” is there already", "“{}”已经在那里", name(*id))
         }
         WriteRefusal::Conflict { slot: at, name, .. } => {
-            let at = slot(*at, schedule, times);
+            let at = slot(*at, schedule);
             say!("{at} is taken by “{name}”", "{at}已被“{name}”占用")
         }
         WriteRefusal::Past { slot: at, .. } => {
-            let at = slot(*at, schedule, times);
+            let at = slot(*at, schedule);
             say!("{at} is over already", "{at}已经过去")
         }
         WriteRefusal::KeptFree { slot: at, .. } => {
-            let at = slot(*at, schedule, times);
+            let at = slot(*at, schedule);
             say!("{at} is to be kept free", "{at}要空着")
         }
         WriteRefusal::Order {
@@ -243,7 +243,7 @@ fn out_of_order(task: &str, sibling: &str, place: &str, later: bool) -> String {
     )
 }
 
-fn broken(class: &str, rule: &BrokenRule, times: Option<&Sections>) -> String {
+fn broken(class: &str, rule: &BrokenRule, times: &Sections) -> String {
     match rule {
         BrokenRule::Block(block) => {
             let time = hours(Slot::new(1, block * 2 - 1, block * 2), times);
@@ -458,14 +458,16 @@ fn day_of(number: u16, schedule: &ScheduleState) -> String {
     )
 }
 
-/// Returns a place; with the times of the sections, in clock times.
-fn slot(at: Slot, schedule: &ScheduleState, times: Option<&Sections>) -> String {
-    let (day, time) = (day_of(at.day, schedule), hours(at, times));
+/// Returns a place.
+fn slot(at: Slot, schedule: &ScheduleState) -> String {
+    let time = hours(at, &schedule.window.sections);
+    let day = day_of(at.day, schedule);
     say!("{day}, {time},", "{day} {time}")
 }
 
-fn hours(at: Slot, times: Option<&Sections>) -> String {
-    if let Some((begin, end)) = times.and_then(|times| times.times(&at)) {
+/// Returns the clock times of a slot; its sections where the table lacks them.
+pub(crate) fn hours(at: Slot, times: &Sections) -> String {
+    if let Some((begin, end)) = times.times(&at) {
         return format!("{}–{}", begin.strftime("%H:%M"), end.strftime("%H:%M"));
     }
     let (first, last) = (at.slot_start, at.slot_end);
@@ -487,7 +489,7 @@ fn stale(fact: &StaleFact, schedule: &ScheduleState) -> String {
         StaleFact::Part(part) => part.to_string(),
         StaleFact::Elsewhere { name, found, .. } => match found {
             Some(found) => {
-                let found = location(found);
+                let found = location(found, &schedule.window.sections);
                 say!("“{name}” is on {found} now", "“{name}”现在在{found}")
             }
             None => say!("“{name}” has lost its place", "“{name}”已没有位置"),

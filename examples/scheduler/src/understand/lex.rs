@@ -360,6 +360,7 @@ pub(super) struct WishWords {
     pub(super) amends: Vec<String>,
     pub(super) denies: Vec<String>,
     pub(super) not_that: Vec<String>,
+    pub(super) goes: Vec<String>,
     pub(super) forever: Vec<String>,
     pub(super) tells: Vec<String>,
     pub(super) articles: Vec<String>,

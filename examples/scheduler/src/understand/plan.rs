@@ -343,6 +343,14 @@ impl<'a> Planner<'a> {
             Some((Verb::Earlier, false)) => self.shift(clause, false),
             Some((Verb::Later, false)) => self.shift(clause, true),
             Some((Verb::Move, false)) => self.relocate(clause, true),
+            // 除了报告，其他的都放到下周: the others have places already.
+            Some((Verb::Place, false))
+                if clause.nouns.contains(&Noun::All)
+                    && !self.limits.kept.is_empty()
+                    && clause.when(Role::To).is_some() =>
+            {
+                self.relocate(clause, true)
+            }
             Some((Verb::Place, false)) => return self.place(clause),
             // "Do not move anything on Monday" frees nothing.
             Some((Verb::Move, true)) if clause.names.is_empty() => Self::keep(),

@@ -164,9 +164,20 @@ fn denies_part(denied: &str, last: &str, facts: &Facts<'_>) -> bool {
     tokens(denied, &bare).iter().all(is_of_last)
 }
 
-/// Lets the "it" of wishes be what was spoken of last.
+/// Lets the "it" of wishes be what was spoken of last. An "it" that is not said is what the same text
+/// names before: 昨天的报告没做，放到明天.
 pub(super) fn with_topic(mut wishes: Vec<Clause>, facts: &Facts<'_>) -> Vec<Clause> {
     if wishes.iter().any(|wish| !wish.names.is_empty()) {
+        for at in 1..wishes.len() {
+            let (before, behind) = wishes.split_at_mut(at);
+            if let (Some([named]), Some(wish)) = (
+                before.last().map(|it| it.names.as_slice()),
+                behind.first_mut(),
+            ) && implies_it(wish, &[Verb::Move, Verb::Place])
+            {
+                wish.names.push((named.0.clone(), Part::At));
+            }
+        }
         return wishes;
     }
     for wish in wishes.iter_mut().filter(|wish| wants_it(wish)) {
@@ -205,14 +216,19 @@ fn wants_it(wish: &Clause) -> bool {
         Noun::Reminder,
     ];
     let acts = |(verb, _): &(Verb, bool)| DONE_WITH_IT.contains(verb);
-    // 挪到周六 needs no 它.
-    let to = wish.when(Part::To).is_some() && wish.has(Verb::Move) && !wish.text.is_ascii();
-    let is_implied = to && wish.nouns.is_empty() && wish.whens.len() == 1;
-    (wish.nouns.contains(&Noun::It) || is_implied)
+    (wish.nouns.contains(&Noun::It) || implies_it(wish, &[Verb::Move]))
         && !wish.verbs.is_empty()
         && wish.verbs.iter().all(acts)
         && !others.iter().any(|noun| wish.nouns.contains(noun))
         && !wish.text.contains("it all")
+}
+
+/// Returns true if a wish says where something goes, and not what: 挪到周六 needs no 它.
+fn implies_it(wish: &Clause, verbs: &[Verb]) -> bool {
+    let goes = |(verb, not): &(Verb, bool)| !not && verbs.contains(verb);
+    let to = wish.when(Part::To).is_some() && wish.whens.len() == 1 && !wish.text.is_ascii();
+    let plain = wish.nouns.is_empty() && wish.names.is_empty() && wish.unknown.is_empty();
+    to && plain && !wish.verbs.is_empty() && wish.verbs.iter().all(goes)
 }
 
 fn asks_of_it(question: &Clause) -> bool {
@@ -278,14 +294,25 @@ fn named_in(said: &Message, facts: &Facts<'_>) -> Vec<Ref> {
     named
 }
 
-/// Returns the items that "both" or "the other one" can mean, of the last message that names several.
+/// Returns the items that "both" and "the last one" can mean, of the last message that the person sent and
+/// its answer; "the other one" may be one of those before, since the first was spoken of meanwhile.
 pub(super) fn pointed_to(pointer: Pointer, facts: &Facts<'_>) -> Option<Ref> {
-    let items = |said: &Message| {
+    let mut turns = if pointer == Pointer::Other { 2 } else { 1 };
+    let said = facts.earlier.iter().rev().take_while(|said| {
+        let is_near = turns > 0;
+        turns -= usize::from(is_near && said.role == Role::User);
+        is_near
+    });
+    let said: Vec<&Message> = said.filter(|said| is_spoken(said)).collect();
+    // What the person named comes before what the answer to it named.
+    let asked = said.iter().filter(|said| said.role == Role::User);
+    let answered = said.iter().filter(|said| said.role != Role::User);
+    let items = |said: &&Message| {
         let named = named_in(said, facts).into_iter();
         let items: Vec<u32> = named.filter_map(|name| name.only_item()).collect();
         (items.len() > 1).then_some(items)
     };
-    let items = recent(facts).find_map(items)?;
+    let items = asked.chain(answered).find_map(items)?;
     let chosen: BTreeSet<u32> = match (pointer, items.as_slice()) {
         (Pointer::Both, [_, _]) => items.into_iter().collect(),
         (Pointer::Last, [.., last]) => BTreeSet::from([*last]),
@@ -323,8 +350,11 @@ pub(super) fn day_spoken_of(facts: &Facts<'_>) -> Option<DayReference> {
 
 /// Returns the last messages of both sides, the last one first.
 fn recent<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Message> {
-    let sides = [Role::User, Role::Assistant];
     let said = facts.earlier.iter().rev();
-    said.filter(move |said| sides.contains(&said.role))
-        .take(2 * MOST_MESSAGES)
+    said.filter(|said| is_spoken(said)).take(2 * MOST_MESSAGES)
+}
+
+/// Returns true for the words of the person and of the agent.
+fn is_spoken(said: &Message) -> bool {
+    matches!(said.role, Role::User | Role::Assistant)
 }

@@ -94,6 +94,6 @@ impl<'a> Words<'a> {
 
     /// Returns the reason of a refusal.
     pub(crate) fn refusal(&self, refusal: &WriteRefusal) -> String {
-        crate::reason::refusal(refusal, self.schedule, self.sections)
+        crate::reason::refusal(refusal, self.schedule)
     }
 }

@@ -107,6 +107,16 @@ impl Planner<'_> {
                 ));
             }
         }
+        // "Everything to next week" is about what does not lie there.
+        if let (Some(to), None) = (to, &from)
+            && items.is_empty()
+            && clause.nouns.contains(&Noun::All)
+            && clause.names.is_empty()
+        {
+            items.extend(self.lying(&When::default()));
+            let there = self.lying(to);
+            items.retain(|id| !there.contains(id));
+        }
         let to = to.map(|to| self.in_week_of(to, from.as_ref()));
         let to = to.as_ref();
         self.remark_on_relocation(clause, &items, to.is_some());

@@ -1,7 +1,9 @@
 //! Clauses that belong together: what completes a wish, what limits it, and what says it again.
+use fugato::words::has_any_word;
+
 use super::{
     super::{
-        lex::{Noun, PERMITS, Verb},
+        lex::{Noun, PERMITS, Verb, WISHES},
         when::When,
     },
     Clause, Role,
@@ -53,6 +55,11 @@ pub(super) fn with_other_places(clauses: Vec<Clause>) -> Vec<Clause> {
 }
 
 impl Clause {
+    /// Returns true if a clause says that something may go somewhere.
+    fn goes(&self) -> bool {
+        has_any_word(&self.text, &WISHES.goes)
+    }
+
     /// Returns true if a clause wants nothing but that something lies somewhere, or not there.
     fn only_puts(&self) -> bool {
         let puts =
@@ -187,7 +194,8 @@ pub(super) fn with_excepted_days(mut clauses: Vec<Clause>) -> Vec<Clause> {
     clauses
 }
 
-/// Lets "move everything except the essay to Friday" say where everything goes.
+/// Lets "move everything except the essay to Friday" and "everything except the essay can go next week" say
+/// where everything goes.
 pub(super) fn with_excepted_names(mut clauses: Vec<Clause>) -> Vec<Clause> {
     for at in 1..clauses.len() {
         let (before, behind) = clauses.split_at_mut(at);
@@ -196,6 +204,12 @@ pub(super) fn with_excepted_names(mut clauses: Vec<Clause>) -> Vec<Clause> {
         };
         let excepts = |(_, role): &(_, Role)| *role == Role::Except;
         let named = clause.verbs.is_empty() && !clause.names.is_empty();
+        if wish.verbs.is_empty() && wish.nouns.iter().eq([&Noun::All]) && clause.goes() {
+            wish.verbs.push((Verb::Move, false));
+            for (_, role) in &mut clause.whens {
+                *role = if *role == Role::At { Role::To } else { *role };
+            }
+        }
         let goes = |(_, role): &(When, Role)| matches!(role, Role::From | Role::To);
         let wants = !wish.verbs.is_empty() && !wish.whens.iter().any(|(_, it)| *it == Role::To);
         if named && clause.names.iter().all(excepts) && clause.whens.iter().all(goes) && wants {

@@ -66,20 +66,20 @@ async fn reasons_are_whole_and_have_names_and_dates_in_the_language_of_the_perso
     let onto = json!({ "task_id": GYM, "new_day": 4, "new_slot_start": 6 });
     assert_eq!(
         said("Move the gym", onto.clone()).await,
-        "That is not possible: Thu 2054-09-17, sections 6–7, is taken by “Choir”"
+        "That is not possible: Thu 2054-09-17, 14:55–16:45, is taken by “Choir”"
     );
     assert_eq!(
         said("移动健身", onto).await,
-        "无法这样做：周四 2054-09-17 第 6–7 节已被“Choir”占用"
+        "无法这样做：周四 2054-09-17 14:55–16:45已被“Choir”占用"
     );
     let free = json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 3 });
     assert_eq!(
         said("Move the gym", free.clone()).await,
-        "Gym: Wed 2054-09-16, sections 1–2 → Fri 2054-09-18, sections 3–4"
+        "Gym: Wed 2054-09-16, 08:00–09:40 → Fri 2054-09-18, 10:00–11:40"
     );
     assert_eq!(
         said("移动健身", free).await,
-        "Gym: 周三 2054-09-16 第 1–2 节 → 周五 2054-09-18 第 3–4 节"
+        "Gym: 周三 2054-09-16 08:00–09:40 → 周五 2054-09-18 10:00–11:40"
     );
     // No refusal that a person can meet falls back to the words for the model.
     let unknown = json!({ "task_id": 99, "new_day": 5, "new_slot_start": 3 });

@@ -175,7 +175,7 @@ async fn sch_129_a_whole_schedule_that_others_overtook_is_not_stored() {
     let told = (outcome.status, &*outcome.code);
     assert_eq!(told, (TerminalStatus::Aborted, "schedule_conflict"));
     let texts = ended.texts().join("\n");
-    assert_contains(&texts, "“Chapter 2” is on Fri 2054-09-25, sections 7–8 now");
+    assert_contains(&texts, "“Chapter 2” is on Fri 2054-09-25, 16:00–17:40 now");
     assert_eq!(
         texts.matches("“Chapter 2”").count(),
         1,
