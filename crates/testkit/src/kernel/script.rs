@@ -78,17 +78,27 @@ pub(crate) async fn check_with(
     graph: impl Program,
     expected: Expect,
 ) -> CheckResult {
+    play(factory, &options, &graph, &expected).await
+}
+
+/// [`check_with`], which is compiled once for all programs.
+async fn play(
+    factory: &dyn LogFactory,
+    options: &RunnerOptions,
+    graph: &dyn Program,
+    expected: &Expect,
+) -> CheckResult {
     let text = dedent(expected.data());
     let lines = || text.lines().filter_map(|line| line.strip_prefix("> "));
-    let played = Script::play(factory, None, &options, &graph, lines(), &expected);
+    let played = Script::play(factory, None, options, graph, lines(), expected);
     let Some(seen) = played.await? else {
         return Ok(());
     };
     if let Some(engine) = factory.engine() {
-        let played = Script::play(factory, Some(engine), &options, &graph, lines(), &expected);
-        return alike(&expected, &seen, &played.await?.unwrap_or_default());
+        let played = Script::play(factory, Some(engine), options, graph, lines(), expected);
+        return alike(expected, &seen, &played.await?.unwrap_or_default());
     }
-    compare(&expected, &seen)
+    compare(expected, &seen)
 }
 
 /// Compares what is seen of a script without an engine, and with one. The engine is not told why a
@@ -182,7 +192,7 @@ fn dedent(text: &str) -> String {
 type PageResult = Result<RunResult<Page>, RunError>;
 
 /// A script that is under way.
-struct Script<'a, G> {
+struct Script<'a> {
     /// The engine that goes on with what the script begins or recovers.
     engine: Option<&'a dyn PlacingEngine>,
     /// True if a line names a record by its position, which is another one where a run is left to an
@@ -192,7 +202,7 @@ struct Script<'a, G> {
     cuts: bool,
     stage: Stage,
     options: RunnerOptions,
-    graph: &'a G,
+    graph: &'a dyn Program,
     /// The run that was begun, and goes on beside the script.
     pending: Option<JoinHandle<PageResult>>,
     /// The runner of the run that was begun.
@@ -208,13 +218,13 @@ struct Script<'a, G> {
     seen: String,
 }
 
-impl<'a, G: Program> Script<'a, G> {
+impl<'a> Script<'a> {
     /// Runs the lines, and returns what is seen; none if the log cannot do what they need.
     async fn play(
         factory: &dyn LogFactory,
         engine: Option<&'a dyn PlacingEngine>,
         options: &RunnerOptions,
-        graph: &'a G,
+        graph: &'a dyn Program,
         lines: impl Iterator<Item = &str> + Clone,
         expected: &Expect,
     ) -> Result<Option<String>, Failure> {

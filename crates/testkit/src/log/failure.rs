@@ -69,7 +69,7 @@ pub(super) fn kind<T>(result: Result<T, StoreError>) -> Result<T, StoreErrorKind
 }
 
 /// Formats a value, and cuts it off: megabytes of records are of no use in a message.
-fn short(value: &impl fmt::Debug) -> String {
+fn short(value: &dyn fmt::Debug) -> String {
     const LONGEST: usize = 1_000;
     let text = format!("{value:?}");
     match text.char_indices().nth(LONGEST) {
