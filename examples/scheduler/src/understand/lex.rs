@@ -377,37 +377,39 @@ pub(super) struct TroubleWords {
     pub(super) intensity: Vec<String>,
 }
 
-fn lists() -> Lists {
+/// Read once: all that is made of it stays as long as the program runs.
+static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     toml::from_str(include_str!("lexicon.toml")).expect("the lexicon is part of the program")
-}
+});
 
-pub(super) static NOTES: LazyLock<NoteWords> = LazyLock::new(|| lists().notes);
-pub(super) static CONDITIONS: LazyLock<ConditionWords> = LazyLock::new(|| lists().conditions);
-pub(super) static WISHES: LazyLock<WishWords> = LazyLock::new(|| lists().wishes);
-pub(super) static TROUBLE: LazyLock<TroubleWords> = LazyLock::new(|| lists().trouble);
-
-pub(super) static PLANS: LazyLock<PlanWords> = LazyLock::new(|| lists().plans);
+pub(super) static NOTES: LazyLock<&NoteWords> = LazyLock::new(|| &LISTS.notes);
+pub(super) static CONDITIONS: LazyLock<&ConditionWords> = LazyLock::new(|| &LISTS.conditions);
+pub(super) static WISHES: LazyLock<&WishWords> = LazyLock::new(|| &LISTS.wishes);
+pub(super) static TROUBLE: LazyLock<&TroubleWords> = LazyLock::new(|| &LISTS.trouble);
+pub(super) static PLANS: LazyLock<&PlanWords> = LazyLock::new(|| &LISTS.plans);
 
 /// Returns the phrases for an action, in the form of `normalize`.
-fn phrases(verb: Verb) -> Vec<String> {
-    lists().verbs.remove(&verb).unwrap_or_default()
+fn phrases(verb: Verb) -> &'static [String] {
+    LISTS.verbs.get(&verb).map_or(&[], Vec::as_slice)
 }
 
 static UNDO: LazyLock<Vec<String>> =
     LazyLock::new(|| [phrases(Verb::Undo), phrases(Verb::PutBack)].concat());
-static FREE: LazyLock<Vec<String>> = LazyLock::new(|| phrases(Verb::Free));
+
+/// Returns the words of sentences about terms and preferences that have a meaning.
+fn terms(meaning: TermWord) -> &'static [String] {
+    LISTS.terms.get(&meaning).map_or(&[], Vec::as_slice)
+}
 
 /// The words for what one does not mind.
-pub(super) static PERMITS: LazyLock<Vec<String>> =
-    LazyLock::new(|| lists().terms.remove(&TermWord::Fine).unwrap_or_default());
+pub(super) static PERMITS: LazyLock<&[String]> = LazyLock::new(|| terms(TermWord::Fine));
 
 /// The words for what has to be.
-pub(super) static OBLIGES: LazyLock<Vec<String>> =
-    LazyLock::new(|| lists().terms.remove(&TermWord::Must).unwrap_or_default());
+pub(super) static OBLIGES: LazyLock<&[String]> = LazyLock::new(|| terms(TermWord::Must));
 
 /// Returns true if a text denies that something is to be free: "I don't need Friday free".
 pub(super) fn denies_free(text: &str) -> bool {
-    is_negated(text, &FREE)
+    is_negated(text, phrases(Verb::Free))
 }
 
 /// Returns true if a text says that a time may be used again.
@@ -435,48 +437,34 @@ pub(super) fn is_undo(text: &str) -> bool {
 }
 
 static LEXICON: LazyLock<Lexicon<Meaning>> = LazyLock::new(|| {
-    let lists = lists();
-    let mut all: Vec<(String, Meaning)> = vec![];
+    let mut all: Vec<(&str, Meaning)> = vec![];
     // Of the meanings of one phrase the first counts.
-    let mut add = |words: Vec<String>, meaning: &Meaning| {
-        all.extend(words.into_iter().map(|word| (word, meaning.clone())));
+    let mut add = |words: &'static [String], meaning: &Meaning| {
+        all.extend(words.iter().map(|word| (word.as_str(), meaning.clone())));
     };
-    let pointers = lists.pointers.into_iter();
-    pointers.for_each(|(pointer, words)| add(words, &Meaning::Pointer(pointer)));
-    let (queries, verbs) = (
-        lists.questions.into_iter().rev(),
-        lists.verbs.into_iter().rev(),
-    );
-    queries.for_each(|(query, words)| add(words, &Meaning::Query(query)));
-    verbs.for_each(|(verb, words)| add(words, &Meaning::Verb(verb)));
-    let (parts, relations) = (
-        lists.parts.into_iter().rev(),
-        lists.relations.into_iter().rev(),
-    );
-    parts.for_each(|(part, words)| add(words, &Meaning::Part(part)));
-    relations.for_each(|(relation, words)| add(words, &Meaning::Relation(relation)));
-    let nouns = lists.nouns.into_iter().rev();
-    nouns.for_each(|(noun, words)| add(words, &Meaning::Noun(noun)));
-    lists
-        .filler
-        .into_values()
-        .for_each(|words| add(words, &Meaning::Filler));
+    let pointers = LISTS.pointers.iter();
+    pointers.for_each(|(pointer, words)| add(words, &Meaning::Pointer(*pointer)));
+    let (queries, verbs) = (LISTS.questions.iter().rev(), LISTS.verbs.iter().rev());
+    queries.for_each(|(query, words)| add(words, &Meaning::Query(*query)));
+    verbs.for_each(|(verb, words)| add(words, &Meaning::Verb(*verb)));
+    let (parts, relations) = (LISTS.parts.iter().rev(), LISTS.relations.iter().rev());
+    parts.for_each(|(part, words)| add(words, &Meaning::Part(*part)));
+    relations.for_each(|(relation, words)| add(words, &Meaning::Relation(*relation)));
+    let nouns = LISTS.nouns.iter().rev();
+    nouns.for_each(|(noun, words)| add(words, &Meaning::Noun(*noun)));
+    let fillers = LISTS.filler.values();
+    fillers.for_each(|words| add(words, &Meaning::Filler));
     Lexicon::new(all)
 });
 
 /// The words of sentences about terms and preferences.
 pub(super) static TERMS: LazyLock<Lexicon<TermWord>> = LazyLock::new(|| {
-    let lists = lists();
-    let words = lists.terms.into_iter();
-    let fillers = lists
-        .filler
-        .into_values()
-        .map(|words| (TermWord::Filler, words));
+    let words = LISTS.terms.iter().map(|(meaning, words)| (*meaning, words));
+    let fillers = LISTS.filler.values();
+    let fillers = fillers.map(|words| (TermWord::Filler, words));
     // Of the meanings of one phrase the first counts.
     let all = words.chain(fillers);
-    Lexicon::new(
-        all.flat_map(|(meaning, words)| words.into_iter().map(move |word| (word, meaning))),
-    )
+    Lexicon::new(all.flat_map(|(meaning, words)| words.iter().map(move |word| (word, meaning))))
 });
 
 /// Returns true for the word before what is moved, which is part of another name as well: "shift the
