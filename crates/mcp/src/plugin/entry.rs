@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{process::Command, time::timeout};
+use tokio::{process::Command, sync::OnceCell, time::timeout};
 
 /// The time limit for Python to report its paths.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,7 +32,9 @@ impl Entry {
     pub(super) async fn find(folder: &Path, name: &str) -> Result<Self, NoPython> {
         let entry = folder.join(name);
         if entry.extension().is_some_and(|ending| ending == "py") {
-            let mut found = python().await?;
+            // It is asked once: that takes longer than the plugin, where a version manager looks for it.
+            static PYTHON: OnceCell<Entry> = OnceCell::const_new();
+            let mut found = PYTHON.get_or_try_init(python).await?.clone();
             found.words.push(entry);
             return Ok(found);
         }

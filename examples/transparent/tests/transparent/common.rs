@@ -18,7 +18,7 @@ use fugato::{
     store::{DocStore, MemoryDocs},
 };
 use fugato_testkit::{
-    Scripted, ScriptedReply,
+    Scripted, ScriptedReply, TestProgram,
     consent::WorldStore,
     session::{Session, SessionLog, Turn, WordHandler, WordOutcome},
 };
@@ -55,6 +55,26 @@ pub(crate) const ORDER: [&str; 11] = [
     "thinking",
     "final_answer",
 ];
+
+/// A program whose folder has the sample but for its plugin, which is a Python of its own at each start.
+pub(crate) fn program() -> TestProgram {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample");
+    for (from, to) in [
+        ("SOUL.md", "SOUL.md"),
+        ("USER.md", "USER.md"),
+        ("tool.md", "tool.md"),
+        ("MEMORY.md", "notes/MEMORY.md"),
+        ("config.toml", "config.toml"),
+        ("files/Documents/plan_v1.md", "files/Documents/plan_v1.md"),
+        ("files/Documents/draft.docx", "files/Documents/draft.docx"),
+    ] {
+        let to = program.path(&format!("transparent-data/{to}"));
+        std::fs::create_dir_all(to.parent().expect("it is in a folder")).expect("it is made");
+        std::fs::copy(sample.join(from), to).expect("it is copied");
+    }
+    program
+}
 
 /// The folder of an agent, with a conversation about it.
 pub(crate) struct Home {

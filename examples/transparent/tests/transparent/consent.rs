@@ -2,7 +2,7 @@
 //! person's consent.
 use std::sync::Arc;
 
-use crate::common::Home;
+use crate::common::{Home, program};
 use async_trait::async_trait;
 use fugato::{
     BoxError,
@@ -77,7 +77,7 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
 }
 
 fn processes(store: Arc<WorldStore>) -> Result<ServedProgram<ServedProcess>, BoxError> {
-    let program = (TestProgram::new(env!("CARGO_BIN_EXE_transparent")), &[][..]);
+    let program = (program(), &[][..]);
     let threads = "transparent-data/threads.db";
     Ok(ServedProgram::new(
         ServedProcess::new(store)?,

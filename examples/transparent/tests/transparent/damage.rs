@@ -3,6 +3,8 @@ use std::fs;
 
 use fugato_testkit::{TestProgram, assert_contains, assert_lacks};
 
+use crate::common::program;
+
 const ASK: [&str; 2] = ["say", "what do you remember about tea?"];
 
 /// Returns all that the program says: without its plugins it notes that the sample has one.
@@ -11,7 +13,7 @@ fn told(program: &TestProgram, args: &[&str]) -> String {
 }
 
 fn remembering() -> TestProgram {
-    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+    let program = program();
     told(&program, &["say", "remember that I drink green tea"]);
     assert_contains(&told(&program, &ASK), "green tea");
     program

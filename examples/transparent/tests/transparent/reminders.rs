@@ -5,10 +5,10 @@ use std::{
 };
 
 use fugato::{cron::JobSpec, state::Role};
-use fugato_testkit::{TestProgram, assert_contains};
+use fugato_testkit::assert_contains;
 use transparent::open::clockwork;
 
-use crate::common::{Home, TestResult, WISH};
+use crate::common::{Home, TestResult, WISH, program};
 
 /// Returns what the agent said in the conversation, as soon as it said this often something.
 async fn said(stage: &Home, often: usize) -> Result<Vec<String>, tokio::time::error::Elapsed> {
@@ -63,8 +63,7 @@ async fn trn_8_a_reminder_is_told_once_in_its_conversation() -> TestResult {
 
 #[test]
 fn trn_13_the_terminal_shows_each_step() {
-    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
-    let told = program.run(&["say", WISH]).told();
+    let told = program().run(&["say", WISH]).told();
     assert_contains(
         &told,
         [

@@ -4,7 +4,6 @@ mod memory;
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    path::Path,
     process::Stdio,
     sync::mpsc,
     thread,
@@ -18,27 +17,7 @@ use fugato_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{WISH, finds, finish, search, searches, use_tool};
-
-/// A program whose folder has the sample but for its plugin, which is a Python of its own at each start.
-fn program() -> TestProgram {
-    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample");
-    for (from, to) in [
-        ("SOUL.md", "SOUL.md"),
-        ("USER.md", "USER.md"),
-        ("tool.md", "tool.md"),
-        ("MEMORY.md", "notes/MEMORY.md"),
-        ("config.toml", "config.toml"),
-        ("files/Documents/plan_v1.md", "files/Documents/plan_v1.md"),
-        ("files/Documents/draft.docx", "files/Documents/draft.docx"),
-    ] {
-        let to = program.path(&format!("transparent-data/{to}"));
-        fs::create_dir_all(to.parent().expect("it is in a folder")).expect("it is made");
-        fs::copy(sample.join(from), to).expect("it is copied");
-    }
-    program
-}
+use crate::common::{WISH, finds, finish, program, search, searches, use_tool};
 
 /// A program whose folder has the sample, and the lease.
 fn with_lease() -> TestProgram {

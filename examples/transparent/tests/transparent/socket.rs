@@ -3,7 +3,7 @@
 mod servers;
 
 use fugato::axum::{AgentRoutes, AllowAll};
-use fugato_testkit::{TestProgram, assert_contains, check_stock_client};
+use fugato_testkit::{assert_contains, check_stock_client};
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::{
@@ -13,7 +13,7 @@ use tokio::{
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
 use transparent::served::ServedTransparent;
 
-use crate::common::{Home, ORDER, TestResult, WISH};
+use crate::common::{Home, ORDER, TestResult, WISH, program};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -191,6 +191,6 @@ fn what_a_client_says_was_said_before_reaches_the_model() {
         ("remind me tomorrow at 9 to call Anna", "It is scheduled"),
         ("明天9点提醒我打电话", "已安排："),
     ];
-    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+    let program = program();
     check_stock_client(&program, &cards);
 }
