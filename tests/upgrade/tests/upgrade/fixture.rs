@@ -1,6 +1,7 @@
 //! Folders that were kept, and what was said of them.
 use std::{
     collections::BTreeMap,
+    env::consts::EXE_EXTENSION,
     fs,
     path::{Path, PathBuf},
 };
@@ -27,7 +28,6 @@ pub(crate) struct Utterance {
 /// A copy of a folder.
 pub(crate) struct Fixture {
     name: String,
-    binary: &'static str,
     program: &'static str,
     store: Option<String>,
 }
@@ -56,12 +56,25 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// The program of an example, as a test of the whole workspace builds it beside these tests: only a
+/// package's own tests are told where its programs are, and to build them here once more takes long.
+///
+/// # Panics
+/// If it was not built.
+pub(crate) fn program(name: &str) -> &'static str {
+    let tests = std::env::current_exe().unwrap();
+    let folder = tests.parent().and_then(Path::parent).unwrap();
+    let program = folder.join(name).with_extension(EXE_EXTENSION);
+    let remedy = "is not there: `cargo test --workspace --no-run` builds it";
+    assert!(program.exists(), "{} {remedy}", program.display());
+    program.to_str().unwrap().to_owned().leak()
+}
+
 impl Fixture {
     /// The folder of a program that kept everything in it.
-    pub(crate) fn of(program: &'static str, binary: &'static str) -> Self {
+    pub(crate) fn of(program: &'static str) -> Self {
         Self {
             name: program.to_owned(),
-            binary,
             program,
             store: None,
         }
@@ -89,7 +102,7 @@ impl Fixture {
     }
 
     fn copied(&self, thread: &str, needs: &[String]) -> FixtureCopy {
-        let program = TestProgram::new(self.binary);
+        let program = TestProgram::new(program(self.program));
         let folder = format!("{}-data", self.program);
         copy(&data(&self.name).join("folder"), &program.path(&folder));
         let mut flags = vec!["--dir".to_owned(), folder];

@@ -10,7 +10,7 @@ use crate::{
 const TRADES: usize = 1;
 
 pub(crate) fn fixture() -> Fixture {
-    Fixture::of("planner", env!("CARGO_BIN_EXE_upgrade-planner"))
+    Fixture::of("planner")
 }
 
 fn trades(serving: &Serving) -> usize {

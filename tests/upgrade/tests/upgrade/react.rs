@@ -2,12 +2,12 @@ use fugato_testkit::TestProgram;
 use serde_json::{Value, json};
 
 use crate::{
-    fixture::{Fixture, Serving},
+    fixture::{Fixture, Serving, program},
     served::last_words,
 };
 
 fn fixture() -> Fixture {
-    Fixture::of("react", env!("CARGO_BIN_EXE_upgrade-react"))
+    Fixture::of("react")
 }
 
 fn file(serving: &Serving, name: &str) -> Option<String> {
@@ -29,7 +29,7 @@ fn k32_a_check_by_another_program_ends_with_its_exit_code() {
     let react = fixture().open("card");
     let store = react.program.path("react-data/threads.db");
     let store = ["--store", store.to_str().unwrap()];
-    let planner = TestProgram::new(env!("CARGO_BIN_EXE_upgrade-planner"));
+    let planner = TestProgram::new(program("planner"));
     let checks = |more: &[&str]| {
         let line = [&store[..], &["--dir", "planner-data", "check"], more].concat();
         let done = planner.command(&line).output().unwrap();

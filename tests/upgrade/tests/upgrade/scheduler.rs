@@ -6,7 +6,7 @@ use crate::{
 };
 
 pub(crate) fn fixture() -> Fixture {
-    Fixture::of("scheduler", env!("CARGO_BIN_EXE_upgrade-scheduler"))
+    Fixture::of("scheduler")
 }
 
 fn answer(question: &Value) -> Value {

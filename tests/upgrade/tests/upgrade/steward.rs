@@ -8,7 +8,7 @@ use crate::{
 const TRIP: &str = "申请出差：2096年3月2日到2096年3月5日去上海拜访客户，坐火车，预算1200元";
 
 pub(crate) fn fixture() -> Fixture {
-    Fixture::of("steward", env!("CARGO_BIN_EXE_upgrade-steward"))
+    Fixture::of("steward")
 }
 
 /// The number of applications and claims that are written.

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::{fixture::Fixture, served::last_words};
 
 fn fixture() -> Fixture {
-    Fixture::of("transparent", env!("CARGO_BIN_EXE_upgrade-transparent"))
+    Fixture::of("transparent")
 }
 
 fn yes(_: &Value) -> Value {
