@@ -72,23 +72,26 @@ pub struct RuleData {
 impl RuleData {
     /// Loads the forms and words of this program.
     pub fn load() -> Result<Arc<Self>, BoxError> {
-        let forms = toml::from_str(include_str!("../forms.toml"))?;
-        let rules = toml::from_str(include_str!("../facts.toml"))?;
-        let mut vocabulary = vec![];
-        for data in [
+        let [forms, facts, words] = [
             include_str!("../forms.toml"),
             include_str!("../facts.toml"),
             include_str!("../words.toml"),
-        ] {
-            collect(&toml::from_str(data)?, &mut vocabulary);
+        ]
+        .map(toml::from_str::<Value>);
+        let (forms, facts, words) = (forms?, facts?, words?);
+        let mut vocabulary = vec![];
+        for data in [&forms, &facts, &words] {
+            collect(data, &mut vocabulary);
         }
         vocabulary.sort_by_key(|word| std::cmp::Reverse(word.len()));
         vocabulary.dedup();
+        let forms = serde_json::from_value(forms)?;
+        let rules = serde_json::from_value(facts)?;
         Ok(Arc::new(Self {
             vocabulary,
             last_read: LastRead::default(),
             facts: form::FormReader::new(rules, &forms)?,
-            reader: toml::from_str(include_str!("../words.toml"))?,
+            reader: serde_json::from_value(words)?,
             forms,
         }))
     }
