@@ -84,6 +84,7 @@ pub struct RuleReader {
     takes_off: Vec<String>,
     off: Vec<String>,
     only: Vec<String>,
+    sums_up: Vec<String>,
     lead: Vec<String>,
     kind: Vec<Kind>,
 }

@@ -128,7 +128,13 @@ impl FormReader {
             !form.names_only_choices(quote) && !told.any(|told| told.contains(quote))
         });
         unread.extend(quotes.map(str::to_owned));
-        let asides = self.asides(&dated.rest).filter(|it| !is_told(it));
+        // What is told of one may be the thing itself: "45 EUR for Adobe".
+        let is_whole = |part: &str| {
+            let mut told = of_kind(FieldKind::Text).filter_map(Value::as_str);
+            told.any(|told| part.ends_with(told))
+        };
+        let asides = self.asides(&dated.rest);
+        let asides = asides.filter(|it| !is_told(it) && !is_whole(it));
         unread.extend(asides.map(str::to_owned));
         let goals = self.rules.places.goals(&dated.rest);
         if goals.len() > 1 && fields(FieldKind::Place).next().is_some() {
@@ -246,7 +252,9 @@ impl FormReader {
             None => self.cleaned(found),
         });
         let asides: Vec<_> = self.asides(text).collect();
-        let mut cleaned = cleaned.filter(|found| !asides.iter().any(|it| it.contains(found)));
+        let is_aside = |found: &String| asides.iter().any(|it| it.contains(found.as_str()));
+        let (beside, own): (Vec<_>, Vec<_>) = cleaned.partition(is_aside);
+        let mut cleaned = if own.is_empty() { beside } else { own }.into_iter();
         let first = cleaned.next()?;
         if !form.names_only_choices(&first) {
             return Some(first);

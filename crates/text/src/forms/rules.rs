@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::Pattern;
 use crate::{
+    calendar::month,
     day_mentions,
     intent::ends_in_denial,
     word::{after_word, before_word, tail},
@@ -105,7 +106,7 @@ impl Places {
             let lead = tail(before).trim_end();
             let lead = before_word(lead, &["to"]).map_or(lead, str::trim_end);
             // 到周五 and "to Friday" are days, also where it is open which.
-            let is_day = !day_mentions(&name.to_ascii_lowercase()).is_empty();
+            let is_day = names_day(name);
             let travels = is_alone || !name.is_ascii() || before_word(lead, &GOING).is_some();
             !is_day && travels && !is_denied(before) && !is_back(at)
         };
@@ -185,8 +186,14 @@ fn capitalised(text: &str) -> Option<&str> {
     let is_name = name.len() > 1 && name.is_ascii() && name.starts_with(char::is_uppercase);
     let behind = behind.trim_start();
     let ends = !behind.starts_with(char::is_alphanumeric) || after_word(behind, &FACTS).is_some();
-    let is_day = !day_mentions(&name.to_ascii_lowercase()).is_empty();
-    (is_name && ends && !is_day).then_some(name)
+    (is_name && ends && !names_day(name)).then_some(name)
+}
+
+/// Returns true if a name is that of a day, or of a month: "to Nov 26" goes nowhere.
+pub(super) fn names_day(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let is_month = month(&lower).is_some_and(|(_, rest)| rest.trim().is_empty());
+    is_month || !day_mentions(&lower).is_empty()
 }
 
 /// Returns true if the words right before a place, or a word of a choice, say that it is not meant:

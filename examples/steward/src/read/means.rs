@@ -198,6 +198,13 @@ impl RuleReader {
         has_any_word(text, &self.further)
     }
 
+    /// Returns true if a text would add to an amount that there is: "add 5 EUR tip".
+    pub(crate) fn sums_up(&self, text: &str) -> bool {
+        let said = decided(text).map_or_else(|| text.to_owned(), |(_, rest)| rest);
+        let lower = said.to_lowercase();
+        after_word(self.led(&lower), &self.sums_up).is_some()
+    }
+
     /// Returns true if a text names a file and takes it off: "without a.pdf", 不要a.pdf, "take a.pdf off".
     pub(crate) fn takes_off(&self, text: &str, file: &str) -> bool {
         let lower = text.to_lowercase();

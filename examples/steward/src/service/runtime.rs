@@ -323,6 +323,11 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         fields.insert(field.name.clone(), amount_value(new));
         unread.clear();
     }
+    // What is added takes the place of no amount.
+    if desk.reader.sums_up(&at.message) && !missing.iter().any(|name| is_amount(form, name)) {
+        fields.retain(|name, _| !is_amount(form, name) && name != "currency");
+        unread.push(at.message.trim().to_owned());
+    }
     // A number alone answers what was asked.
     if fields.is_empty()
         && let Some(name) = missing.iter().find(|name| is_amount(form, name))
