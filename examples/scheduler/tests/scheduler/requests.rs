@@ -24,7 +24,7 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{ask, deps, kept, plan, task, told, week};
+use crate::common::{GYM, ask, deps, kept, plan, task, told, week};
 
 /// The agent behind its endpoints.
 struct RequestFixture {
@@ -220,6 +220,37 @@ async fn sch_30_what_is_denied_in_words_places_nothing() {
         );
         assert!(agent.plan.steps.is_empty() && !agent.run.unsaved, "{text}");
     }
+}
+
+#[tokio::test]
+async fn reasons_are_whole_and_have_names_and_dates_in_the_language_of_the_person() {
+    let said = async |text: &str, to: Value| {
+        let (served, _) = shared().await;
+        let change = json!({ "name": "move", "arguments": to });
+        let request = json!({ "extra": { "change": change } });
+        served.says("a", request, text).await
+    };
+    let onto = json!({ "task_id": GYM, "new_day": 4, "new_slot_start": 6 });
+    assert_contains(
+        &said("Move the gym", onto.clone()).await,
+        "That is not possible: Thu 2054-09-17, 14:55–16:45, is taken by “Choir”",
+    );
+    assert_contains(
+        &said("移动健身", onto).await,
+        "无法这样做：周四 2054-09-17 14:55–16:45已被“Choir”占用",
+    );
+    let free = json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 3 });
+    assert_contains(
+        &said("Move the gym", free.clone()).await,
+        "Gym: Wed 2054-09-16, 08:00–09:40 → Fri 2054-09-18, 10:00–11:40",
+    );
+    assert_contains(
+        &said("移动健身", free).await,
+        "Gym: 周三 2054-09-16 08:00–09:40 → 周五 2054-09-18 10:00–11:40",
+    );
+    // No refusal that a person can meet falls back to the words for the model.
+    let unknown = json!({ "task_id": 99, "new_day": 5, "new_slot_start": 3 });
+    assert_contains(&said("移动它", unknown).await, "无法这样做：没有这一项");
 }
 
 /// Serves the agent with this mind, over a log.

@@ -56,36 +56,6 @@ async fn the_gates_hold_for_hands_too() {
     assert_ne!(scene.tools()[0].1, ToolStatus::Ok);
 }
 
-#[tokio::test]
-async fn reasons_are_whole_and_have_names_and_dates_in_the_language_of_the_person() {
-    let said = async |text: &str, to: Value| {
-        let stage = Talk::by_rule(week());
-        let request = Request::new(text).by_hand(call("move", &to));
-        stage.request(request).await.texts().join("\n")
-    };
-    let onto = json!({ "task_id": GYM, "new_day": 4, "new_slot_start": 6 });
-    assert_eq!(
-        said("Move the gym", onto.clone()).await,
-        "That is not possible: Thu 2054-09-17, 14:55–16:45, is taken by “Choir”"
-    );
-    assert_eq!(
-        said("移动健身", onto).await,
-        "无法这样做：周四 2054-09-17 14:55–16:45已被“Choir”占用"
-    );
-    let free = json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 3 });
-    assert_eq!(
-        said("Move the gym", free.clone()).await,
-        "Gym: Wed 2054-09-16, 08:00–09:40 → Fri 2054-09-18, 10:00–11:40"
-    );
-    assert_eq!(
-        said("移动健身", free).await,
-        "Gym: 周三 2054-09-16 08:00–09:40 → 周五 2054-09-18 10:00–11:40"
-    );
-    // No refusal that a person can meet falls back to the words for the model.
-    let unknown = json!({ "task_id": 99, "new_day": 5, "new_slot_start": 3 });
-    assert_eq!(said("移动它", unknown).await, "无法这样做：没有这一项");
-}
-
 fn moved() -> CardReply {
     let to = json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 3 });
     let reply = CardReply::reject(Some("Move the gym to Friday.".into()));
