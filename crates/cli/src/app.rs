@@ -6,6 +6,7 @@ use fugato_axum::{Caller, Page, ServedAgent as _};
 use fugato_graph::BoxError;
 use fugato_state::{ThreadId, say};
 use fugato_store::{ThreadLog, absence};
+use futures::future::OptionFuture;
 
 use crate::{
     ChatSession, CliCommand, CliError, Flags, IntoService, Lang, Resources, Terminal,
@@ -144,11 +145,12 @@ impl App {
             }
         };
         let lang = terminal.lang;
+        let ended = OptionFuture::from(at_once.then(signals::ended));
         // On the heap, for it may be larger than a stack should hold.
         let work = Box::pin(work(&mut terminal));
         let done = tokio::select! {
             done = lang.scope_future(work) => Ok(done),
-            code = signals::ended(), if at_once => Err(code),
+            Some(code) = ended => Err(code),
         };
         let done = match done {
             Ok(done) => Ok(done),
