@@ -58,6 +58,7 @@ function mount(root, desk) {
       conversation_id: thread, client_trace_id: trace, action: name, arguments: fields, lang: desk.lang(), ...more,
     });
     const trace = crypto.randomUUID();
+    note.textContent = '';
     for (const it of root.querySelectorAll('button')) it.disabled = true;
     try {
       const found = checks ? await send(CHECK, { arguments: { ...fields, form: of } }) : null;
@@ -113,6 +114,7 @@ function mount(root, desk) {
   // Files belong to a conversation: there is none before the first message.
   async function attach(input) {
     const refused = [];
+    note.textContent = '';
     for (const file of input.files) {
       const bytes = new Uint8Array(await file.arrayBuffer());
       const content = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
@@ -130,7 +132,8 @@ function mount(root, desk) {
   function draw() {
     const tasks = (state?.steward_state?.tasks ?? []).filter((it) => it.status !== 'closed');
     const written = [...documents.applications.map(document_('application')), ...documents.reimbursements.map(document_('reimbursement'))];
-    note.textContent = '';
+    // What was told of a step stays until something else is at work: this may draw what came before it.
+    if (desk.busy()) note.textContent = '';
     root.replaceChildren(note,
       ...(asked.length ? [element('h2', {}, t().waits), ...asked.map(waiting)] : []),
       ...(thread ? attachments() : []),
@@ -141,6 +144,7 @@ function mount(root, desk) {
   return {
     thread(other) {
       [thread, state, asked, files] = [other, null, [], []];
+      note.textContent = '';
       look();
     },
     changed: look,
