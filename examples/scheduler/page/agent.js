@@ -46,7 +46,7 @@ const WORDS = {
 function mount(root, desk) {
   const { element } = desk;
   const t = () => WORDS[desk.lang()];
-  let [thread, state, at, view, target, imported, only] = [null, null, null, 'week', null, false, null];
+  let [thread, state, at, view, target, imported, only, told] = [null, null, null, 'week', null, false, null, false];
   let file = { times: [], classes: null };
 
   // What the conversation knows; before it has looked at the calendar, the calendar itself.
@@ -88,17 +88,27 @@ function mount(root, desk) {
     return nth < 0 ? 'none' : String(nth % 8);
   };
 
+  // What was told stays until something else is at work: a late reading may draw what came before it.
+  function tell(...said) {
+    told = true;
+    note.replaceChildren(...said);
+  }
+  function failed(error) {
+    told = true;
+    desk.show(note, error.message);
+  }
+
   async function bring(files) {
     const brought = {};
     for (const it of files) brought[/\.toml$/i.test(it.name) ? 'tasks' : 'courses'] = await it.text();
     await put(brought, (done) => [t().brought(done.courses, done.items), ...done.remarks.map((remark) => element('span', { class: 'remark' }, remark))])
-      .catch((error) => desk.show(note, error.message));
+      .catch(failed);
   }
 
   async function put(brought, said) {
     const done = await agreed(brought);
     if (!done) {
-      note.textContent = t().kept;
+      tell(t().kept);
       return;
     }
     // What is imported is planned in a conversation of its own.
@@ -106,7 +116,7 @@ function mount(root, desk) {
     await look();
     imported = true;
     draw();
-    note.replaceChildren(...said(done));
+    tell(...said(done));
   }
 
   // What was agreed to is replaced only if the person agrees to that, too. An item of its own that
@@ -125,7 +135,7 @@ function mount(root, desk) {
   async function undo() {
     try {
       if (!imported) {
-        if (desk.busy()) note.textContent = desk.running() ? t().atWork : t().first;
+        if (desk.busy()) tell(desk.running() ? t().atWork : t().first);
         else await desk.say(t().undoWish);
         return;
       }
@@ -133,9 +143,9 @@ function mount(root, desk) {
       imported = false;
       desk.begin();
       await look();
-      note.textContent = t().undone;
+      tell(t().undone);
     } catch (error) {
-      desk.show(note, error.message);
+      failed(error);
     }
   }
 
@@ -145,7 +155,7 @@ function mount(root, desk) {
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     } catch (error) {
-      desk.show(note, error.message);
+      failed(error);
     }
   }
 
@@ -168,12 +178,12 @@ function mount(root, desk) {
     const wanted = change(task, day.day_index, from);
     imported = false;
     try {
-      if (desk.running()) note.textContent = t().atWork;
+      if (desk.running()) tell(t().atWork);
       else if (!desk.busy()) await desk.say(text, { change: wanted });
       // In place of an answer to an open question: what was asked is asked anew afterwards.
-      else if (!await desk.instead(text, { call: wanted })) note.textContent = t().first;
+      else if (!await desk.instead(text, { call: wanted })) tell(t().first);
     } catch (error) {
-      desk.show(note, error.message);
+      failed(error);
     }
   }
 
@@ -240,6 +250,7 @@ function mount(root, desk) {
         const first = Number(it.dataset.section);
         return first <= target.section && target.section < first + it.rowSpan;
       }));
+      told = false;
       note.textContent = `${t().days[there.day_of_week - 1]} ${shortDate(there)}, ${clock(target.section)}`;
     } else if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
@@ -342,7 +353,7 @@ function mount(root, desk) {
         button(slot ? t().move : t().put, () => { close(); move(task, dayOf(Number(day.value)), Number(time.value)); }),
         slot ? button(t().why, () => {
           close();
-          if (desk.running()) note.textContent = t().atWork;
+          if (desk.running()) tell(t().atWork);
           else desk.say(t().whyWish(task.name));
         }) : null));
   }
@@ -433,7 +444,10 @@ function mount(root, desk) {
     const views = ['week', 'month'].map((it) => button(t()[it], () => { view = it; draw(); }, { 'aria-pressed': String(view === it) }));
     const pending = schedule.tasks.filter((task) => task.status === 'pending');
     const scrolled = root.querySelector('.weeks')?.scrollLeft ?? 0;
-    note.textContent = t().how;
+    if (!told || desk.busy()) {
+      told = false;
+      note.textContent = t().how;
+    }
     root.replaceChildren(
       chosen, files(),
       state.sample ? element('p', { class: 'note' }, t().sample) : '',
@@ -455,7 +469,7 @@ function mount(root, desk) {
 
   return {
     thread(other) {
-      [thread, state, at, target] = [other, null, null, null];
+      [thread, state, at, target, told] = [other, null, null, null, false];
       look();
     },
     changed: look,
