@@ -235,7 +235,7 @@ impl Report {
         page
     }
 
-    /// What a unit costs fugato at three sizes, each ten times the one before: where the work of a
+    /// The table of a unit's cost at three sizes, each ten times the one before: where the work of a
     /// unit stays the same, so should its cost.
     pub fn growth_table(&self) -> Table {
         let mut table = Table::new();

@@ -156,7 +156,7 @@ pub enum Host {
 pub const STATE_STEPS: u64 = 1000;
 /// The events that each reader of [`Workload::Readers`] reads.
 pub const EVENTS_READ: u64 = 2000;
-/// How many calls [`Workload::Tools`] makes.
+/// The calls that [`Workload::Tools`] makes.
 pub const CALLS: u64 = 10_000;
 /// The words of each answer of [`Workload::Relay`].
 pub const PACED_WORDS: u64 = 20;

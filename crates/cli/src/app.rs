@@ -152,13 +152,6 @@ impl App {
             done = lang.scope_future(work) => Ok(done),
             Some(code) = ended => Err(code),
         };
-        let done = match done {
-            Ok(done) => Ok(done),
-            Err(code) => {
-                self.terminal().interrupted(&self.again(rest));
-                Err(last_work(code, &terminal))
-            }
-        };
         self.background.end(matches!(done, Ok(Ok(())))).await;
         // The work is done, even if its last spans cannot be sent.
         if let Err(error) = watched.end() {
@@ -166,7 +159,10 @@ impl App {
         }
         match done {
             Ok(Ok(())) => ExitCode::SUCCESS,
-            Err(code) => code,
+            Err(code) => {
+                self.terminal().interrupted(&self.again(rest));
+                last_work(code, &terminal)
+            }
             Ok(Err(error)) => {
                 terminal.error(&*error);
                 let known = error.downcast_ref::<CliError>();

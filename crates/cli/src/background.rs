@@ -6,7 +6,7 @@ use std::{
 
 use tokio::{task::JoinSet, time::timeout};
 
-/// The longest time that a task gets to end by itself.
+/// The longest time that tasks get to end by themselves, and then to be ended: one may wait for a disk.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The tasks that work beside the commands of a program, which waits for them before it ends: one
@@ -31,6 +31,6 @@ impl BackgroundTasks {
             let ended = async { while tasks.join_next().await.is_some() {} };
             drop(timeout(PATIENCE, ended).await);
         }
-        tasks.shutdown().await;
+        drop(timeout(PATIENCE, tasks.shutdown()).await);
     }
 }

@@ -168,7 +168,7 @@ pub(super) enum Kind {
     /// Sections of a day, both included.
     Sections(u8, u8),
     Number(i64),
-    /// What is pointed to takes its place before clauses are read.
+    /// A pointer, in the place of which the thing is put before clauses are read.
     Pointer(Pointer),
     Name(Ref),
     Quoted(String),

@@ -106,7 +106,7 @@ pub enum Update {
         /// The reason.
         fallback_reason: String,
     },
-    /// What was told before another task follows.
+    /// The text that was told before another task follows.
     Told(String),
     /// The answer.
     Answered {

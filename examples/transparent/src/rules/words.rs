@@ -318,7 +318,7 @@ pub(super) fn moved(text: &str) -> Option<(String, String)> {
         "调到",
         "换到",
     ];
-    /// What stands for the only reminder.
+    /// Words for the only reminder.
     const IT: [&str; 9] = [
         "it",
         "that",
