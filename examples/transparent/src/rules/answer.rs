@@ -371,8 +371,8 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
             "这件事我不能做，什么也没做：我不写入、改名或删除文件，也不发送内容、不运行命令。我可以列出、读取和查找文件与笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”）。",
         ),
         (_, "plugin") => lang.pick(
-            "That names no plugin that runs here. Those that do are in the folder plugins/, and config.toml grants them what they may do.",
-            "这句话没有提到能运行的插件。能运行的在 plugins/ 文件夹里，config.toml 规定它们可以做什么。",
+            "I cannot do that: it names no plugin that runs here, and nothing was done. Those that run are in the folder plugins/, and config.toml grants them what they may do.",
+            "这件事我不能做：这句话没有提到能运行的插件，什么也没做。能运行的在 plugins/ 文件夹里，config.toml 规定它们可以做什么。",
         ),
         (_, "corrected") => lang.pick(
             "This corrects what stands before it, or what was said before, and I cannot tell which part. Nothing was written down or done: say it once more as a whole, without the correction. “Forget that …” removes an old note.",
