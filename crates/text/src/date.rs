@@ -259,7 +259,7 @@ impl Reader {
         if let Some((month, day, rest)) = chinese(here) {
             return Some((self.without_year(month, day)?, rest));
         }
-        if let Some((month, day, rest)) = dotted(before, here) {
+        if let Some((month, day, rest)) = dotted(before, here).or_else(|| slashed(before, here)) {
             return match digits(rest, 4).filter(|(year, _)| *year >= 1000) {
                 Some((year, rest)) => Some((Date::new(year, month, day).ok()?, rest)),
                 None => Some((self.without_year(month, day)?, rest)),
@@ -519,23 +519,50 @@ fn full(here: &str) -> Option<(Date, &str)> {
     ))
 }
 
-/// Reads `2.3.2026`, and `2.3.` where no price can be meant: after a word for a day or as a part of a
-/// period.
+/// Reads `2.3.2026`, and `2.3.` where no price can be meant.
 fn dotted<'a>(before: &str, here: &'a str) -> Option<(i8, i8, &'a str)> {
-    const LEADS: [&str; 7] = ["on", "from", "since", "until", "till", "til", "by"];
     if is_inside(before) || before.ends_with(['.', ',']) {
         return None;
     }
     let (day, rest) = digits(here, 2)?;
     let (month, rest) = digits(rest.strip_prefix('.')?.trim_start(), 2)?;
     let rest = rest.strip_prefix('.')?;
+    let is_day = is_meant_as_day(before, rest);
+    is_day.then_some((i8::try_from(month).ok()?, i8::try_from(day).ok()?, rest))
+}
+
+/// Reads `12/14` and `14/12/2026` where no part of something can be meant. Of two numbers that may
+/// both be a month, nobody knows which one is.
+fn slashed<'a>(before: &str, here: &'a str) -> Option<(i8, i8, &'a str)> {
+    if is_inside(before) || before.ends_with(['/', '.', ',']) {
+        return None;
+    }
+    let (first, rest) = digits(here, 2)?;
+    let (second, rest) = digits(rest.strip_prefix('/')?, 2)?;
+    let is_year = |rest: &&str| digits(rest, 4).is_some_and(|(year, _)| year >= 1000);
+    let rest = rest.strip_prefix('/').filter(is_year).unwrap_or(rest);
+    let (month, day) = match (first > 12, second > 12) {
+        // Around the clock.
+        _ if (first, second) == (24, 7) => return None,
+        (true, false) => (second, first),
+        (false, true) => (first, second),
+        (false, false) if first == second => (first, second),
+        _ => return None,
+    };
+    let is_day = !rest.starts_with('/') && is_meant_as_day(before, rest);
+    is_day.then_some((i8::try_from(month).ok()?, i8::try_from(day).ok()?, rest))
+}
+
+/// Returns true if a day that is written with numbers alone has a year behind it, stands behind a
+/// word for a day, or is a part of a period.
+fn is_meant_as_day(before: &str, rest: &str) -> bool {
+    const LEADS: [&str; 8] = ["on", "from", "since", "until", "till", "til", "by", "of"];
     let has_year = digits(rest, 4).is_some_and(|(year, _)| year >= 1000);
     let lead = tail(before).trim_end();
     let is_led = before_word(lead, &LEADS).is_some() || before_word(lead, &TO).is_some();
     let is_first = || after_word(rest.trim_start(), &TO).is_some();
-    let ends = has_year || !rest.starts_with(|c: char| c.is_alphanumeric());
-    let is_day = ends && (has_year || is_led || is_first());
-    is_day.then_some((i8::try_from(month).ok()?, i8::try_from(day).ok()?, rest))
+    let ends = has_year || !rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+    ends && (has_year || is_led || is_first())
 }
 
 /// Returns true if a text ends with a day such as `2.3.`.
@@ -626,7 +653,7 @@ fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)
     let at_once = || {
         let (_, behind) = ordinal(rest).filter(|_| gap.trim().is_empty())?;
         // It may begin a date of its own.
-        let begins = english(rest).is_some() || dotted("-", rest).is_some();
+        let begins = english(rest).is_some() || dotted("-", rest).is_some() || slashed("-", rest).is_some();
         (!begins).then_some(behind)
     };
     let behind = of_day(behind).or_else(at_once)?;

@@ -199,6 +199,21 @@ fn days_of_weeks_are_those_that_everybody_means() {
 }
 
 #[test]
+fn slashes_make_a_day_where_one_number_is_no_month() {
+    let (first, last) = (date(2026, 12, 14), date(2026, 12, 16));
+    for text in [
+        "to Munich from 12/14 to 12/16 by train",
+        "14/12 - 16/12, Munich",
+        "Munich 12/14–12/16",
+        "from 14/12/2026 until 16/12/2026",
+        "12/14到12/16去慕尼黑",
+    ] {
+        assert_eq!(ahead(text), [first, last], "{text}");
+    }
+    assert_eq!(ahead("a meal on 8/8"), [date(2026, 8, 8)]);
+}
+
+#[test]
 fn a_day_that_can_be_meant_in_two_ways_is_not_read() {
     for text in [
         "周一",
@@ -214,6 +229,10 @@ fn a_day_that_can_be_meant_in_two_ways_is_not_read() {
         "2月30日",
         "3月2个人",
         "3/4",
+        "on 3/4",
+        "of 24/7 support",
+        "step 2/20",
+        "on 31/31",
         "12026-03-02",
         "R 5 to 7 things",
         "以后天天",
