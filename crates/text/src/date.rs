@@ -653,7 +653,8 @@ fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)
     let at_once = || {
         let (_, behind) = ordinal(rest).filter(|_| gap.trim().is_empty())?;
         // It may begin a date of its own.
-        let begins = english(rest).is_some() || dotted("-", rest).is_some() || slashed("-", rest).is_some();
+        let begins =
+            english(rest).is_some() || dotted("-", rest).is_some() || slashed("-", rest).is_some();
         (!begins).then_some(behind)
     };
     let behind = of_day(behind).or_else(at_once)?;

@@ -508,6 +508,8 @@ mod tests {
             ),
             ("后天是星期几", r#"time {"days":2}"#),
             ("一百天以后是几月几号？", r#"time {"days":100}"#),
+            ("what day was 100 days ago?", r#"time {"days":-100}"#),
+            ("两天前是几号", r#"time {"days":-2}"#),
             ("what date is it in 10 days", r#"time {"days":10}"#),
             (
                 "what time is it in Atlantis?",
@@ -521,6 +523,18 @@ mod tests {
             ("八十的百分之十五", r#"calculate {"expression":"80*15%"}"#),
             ("2的64次方是多少", r#"calculate {"expression":"2^64"}"#),
             (
+                "算一下 12*7 然后减 4",
+                r#"calculate {"expression":"(12*7) - 4"}"#,
+            ),
+            (
+                "3 加 4 再乘以 2",
+                r#"calculate {"expression":"(3 + 4) * 2"}"#,
+            ),
+            (
+                "what is 12 times 7, then subtract 4 from it",
+                r#"calculate {"expression":"(12 * 7) - 4"}"#,
+            ),
+            (
                 "Could you tell me what 19 times 23 is, please?",
                 r#"calculate {"expression":"19 * 23"}"#,
             ),
@@ -532,6 +546,14 @@ mod tests {
             (
                 "把“买牛奶”写到 清单.md",
                 r#"write_file {"path":"清单.md","text":"买牛奶"}"#,
+            ),
+            (
+                "把茶写到清单.txt",
+                r#"write_file {"path":"清单.txt","text":"茶"}"#,
+            ),
+            (
+                "write tea, milk into list.txt",
+                r#"write_file {"path":"list.txt","text":"tea, milk"}"#,
             ),
             ("List the files, please", "list_files {}"),
             ("有哪些文件？", "list_files {}"),
@@ -580,6 +602,14 @@ mod tests {
                 r#"read_file {"path":"购物.txt"}"#,
             ),
             ("how many files do I have", "list_files {}"),
+            (
+                "把茶写到a.txt，把米写进b.txt里",
+                r#"write_file {"path":"a.txt","text":"茶"}; write_file {"path":"b.txt","text":"米"}"#,
+            ),
+            (
+                "what is 3 plus 4 and then what is 5 times 6",
+                r#"calculate {"expression":"3 + 4"}; calculate {"expression":"5 * 6"}"#,
+            ),
             (
                 "save \"a and write b.txt: c\" to x.txt",
                 r#"write_file {"path":"x.txt","text":"a and write b.txt: c"}"#,

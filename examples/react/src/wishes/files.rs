@@ -393,12 +393,14 @@ pub(super) fn written(text: &str) -> Option<(String, String)> {
         return Some(told);
     }
     let wants = ["save ", "write ", "please save ", "please write ", "把"];
-    strip_phrase(text, &wants)?;
-    let (before, said, after) = MARKS.iter().find_map(|(open, close)| {
+    let rest = strip_phrase(text, &wants)?;
+    let Some((before, said, after)) = MARKS.iter().find_map(|(open, close)| {
         let (before, rest) = text.split_once(*open)?;
         let (said, after) = rest.split_once(*close)?;
         Some((before, said, after))
-    })?;
+    }) else {
+        return put(rest);
+    };
     let is_place = |c: char| c.is_whitespace() || "到入在进里".contains(c);
     let after = after
         .trim_start_matches(['写', '存', '保'])
@@ -407,6 +409,41 @@ pub(super) fn written(text: &str) -> Option<(String, String)> {
     let file = path(after).or_else(|| path(before))?;
     let is_plain = excepted(&place).is_none() && !is_left_out(&place, &file);
     is_plain.then(|| (file, said.to_owned()))
+}
+
+/// Reads `TEXT into PATH`. What names something to be written, such as "a poem" or "the result", is no
+/// text.
+fn put(rest: &str) -> Option<(String, String)> {
+    const TO: [&str; 10] = [
+        " into ",
+        " to ",
+        " in ",
+        "写入",
+        "写到",
+        "写进",
+        "写在",
+        "保存到",
+        "存到",
+        "存进",
+    ];
+    const NAMES: &str =
+        "a an the some my your it this that these those them everything all another what";
+    const NAMES_ZH: [&str; 11] = [
+        "我", "你", "一", "它", "这", "那", "结果", "上面", "刚才", "所有", "全部",
+    ];
+    let (said, to) = TO.iter().find_map(|to| rest.rsplit_once(to))?;
+    let to = to.trim().trim_end_matches(['里', '中', '.', '。', '吧']);
+    let file = name(to).filter(|name| path(name).as_ref() == Some(name))?;
+    let said = said.trim();
+    let first = said
+        .split(|c: char| !c.is_alphanumeric())
+        .next()?
+        .to_lowercase();
+    let is_named = NAMES.split_whitespace().any(|word| word == first)
+        || NAMES_ZH.iter().any(|word| said.starts_with(word))
+        || path(said).is_some()
+        || is_any(said, &["content", "内容"]);
+    (!said.is_empty() && !is_named).then(|| (file, said.to_owned()))
 }
 
 /// Returns the wish for the list of files of a text, with an answer to what it says besides, such as "that

@@ -24,16 +24,39 @@ const OPERATORS: &[(&str, &str)] = &[
     ("除以", "/"),
     ("乘以", "*"),
     ("乘", "*"),
-    ("再加上", "+"),
-    ("再加", "+"),
-    ("再减去", "-"),
-    ("再减", "-"),
     ("加上", "+"),
     ("加", "+"),
     ("减去", "-"),
     ("减", "-"),
     ("的平方", "^2"),
     ("的立方", "^3"),
+];
+
+/// The words behind which a sum goes on with its result so far.
+const NEXT: &[&str] = &[
+    " and then ",
+    ", then ",
+    " then ",
+    "然后再",
+    "然后",
+    "接着",
+    "最后",
+    "再",
+];
+
+/// The words with which it goes on, and their signs.
+const STEPS: &[(&str, &str)] = &[
+    ("add ", "+"),
+    ("subtract ", "-"),
+    ("take away ", "-"),
+    ("multiply by ", "*"),
+    ("multiply it by ", "*"),
+    ("multiply that by ", "*"),
+    ("multiply the result by ", "*"),
+    ("divide by ", "/"),
+    ("divide it by ", "/"),
+    ("divide that by ", "/"),
+    ("divide the result by ", "/"),
 ];
 
 /// The words around a sum.
@@ -83,6 +106,41 @@ pub(super) fn expression(text: &str) -> Option<String> {
     let narrow = |c: char| if c > '\u{ff00}' { plain(c) } else { c };
     let typed: String = normalize(text).chars().map(narrow).collect();
     let mut said = format!(" {} ", numerals(&typed));
+    for next in NEXT {
+        said = said.replace(next, "\n");
+    }
+    let mut steps = said.split('\n').filter(|step| !bare(step).is_empty());
+    let mut sum = signs(steps.next()?);
+    for step in steps {
+        sum = format!("({sum}) {}", going_on(bare(step))?);
+    }
+    let operates = sum.contains(|c: char| "+-*/%^×÷√".contains(c));
+    let counts = sum.contains(|c: char| c.is_ascii_digit());
+    match calculate(&sum) {
+        Ok(_) | Err(CalculationError::DivisionByZero | CalculationError::TooLarge)
+            if operates && counts =>
+        {
+            Some(sum)
+        }
+        _ => None,
+    }
+}
+
+/// Returns what is done with the result so far: "subtract 4 from it", 减4.
+fn going_on(step: &str) -> Option<String> {
+    let mut named = STEPS.iter();
+    let named = named.find_map(|(word, sign)| Some(format!("{sign} {}", step.strip_prefix(word)?)));
+    let signs = signs(&format!(" {} ", named.as_deref().unwrap_or(step)));
+    let from = [" to it", " from it", " to that", " from that"];
+    let rest = from.iter().find_map(|from| signs.strip_suffix(from));
+    let rest = rest.unwrap_or(&signs);
+    rest.starts_with(['+', '-', '*', '/', '^', '×', '÷'])
+        .then(|| rest.to_owned())
+}
+
+/// Returns a part of a sum with signs in place of words, and without what stands around it.
+fn signs(said: &str) -> String {
+    let mut said = said.to_owned();
     for (word, sign) in OPERATORS {
         said = said.replace(word, sign);
     }
@@ -96,18 +154,7 @@ pub(super) fn expression(text: &str) -> Option<String> {
             None => format!("{base}*{rest}"),
         };
     }
-    let said = times(&said);
-    let said = bare(&said);
-    let operates = said.contains(|c: char| "+-*/%^×÷√".contains(c));
-    let counts = said.contains(|c: char| c.is_ascii_digit());
-    match calculate(said) {
-        Ok(_) | Err(CalculationError::DivisionByZero | CalculationError::TooLarge)
-            if operates && counts =>
-        {
-            Some(said.to_owned())
-        }
-        _ => None,
-    }
+    bare(&times(&said)).to_owned()
 }
 
 /// Returns a text with the sign of a product for an x between two numbers: "3x4", but not "0x10".

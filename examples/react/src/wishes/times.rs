@@ -74,6 +74,7 @@ const TIME_WORDS: &[&str] = &[
     "yesterday",
     "after",
     "before",
+    "ago",
     "days",
     "week",
     "weeks",
@@ -122,6 +123,9 @@ const TIME_WORDS_ZH: &[&str] = &[
     "天以后",
     "天之后",
     "天后",
+    "天以前",
+    "天之前",
+    "天前",
     "吗",
 ];
 
@@ -136,6 +140,20 @@ const DAYS: &[(&str, i64)] = &[
     ("明天", 1),
     ("昨天", -1),
     ("前天", -2),
+];
+
+/// The words behind a number of days or weeks, and the days that each of them is away.
+const COUNTED: &[(&str, i64)] = &[
+    (" days ago", -1),
+    (" day ago", -1),
+    (" weeks ago", -7),
+    (" week ago", -7),
+    ("天以后", 1),
+    ("天之后", 1),
+    ("天后", 1),
+    ("天以前", -1),
+    ("天之前", -1),
+    ("天前", -1),
 ];
 
 /// Reads a question about the time or the date, here or elsewhere; one that only names a place may
@@ -217,10 +235,11 @@ fn days(text: &str) -> Option<i64> {
         named.then(|| many.checked_mul(days)).flatten()
     };
     let before = || {
-        let ends = ["天以后", "天之后", "天后"];
-        let (head, _) = ends.iter().find_map(|end| text.split_once(end))?;
+        let mut ends = COUNTED.iter();
+        let (head, days) = ends.find_map(|(end, days)| Some((text.split_once(end)?.0, days)))?;
         let digits = head.trim_end_matches(|c: char| c.is_ascii_digit());
-        head.get(digits.len()..)?.parse().ok()
+        let many: i64 = head.get(digits.len()..)?.parse().ok()?;
+        many.checked_mul(*days)
     };
     let named = named.map(|(_, days)| *days);
     named.or_else(|| after("in ")).or_else(before)
