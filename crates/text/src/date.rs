@@ -8,6 +8,7 @@ use crate::{
     calendar::{month, near_day, week, weekday, weekday_sign},
     intent::ends_in_denial,
     number::{is_digit, number},
+    numeral::english_word,
     word::{after_word, before_word, is_inside, tail},
 };
 
@@ -662,30 +663,39 @@ fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)
     Some((day, behind))
 }
 
-/// Reads 3天后, 3天前, `in 3 days`, `3 days ago`, in days from now.
+/// Reads 3天后, 两周前, `in 3 days`, `two weeks ago`, in days from now.
 fn counted(here: &str) -> Option<(i64, &str)> {
+    const LATER: [&str; 3] = ["后", "之后", "以后"];
+    const EARLIER: [&str; 3] = ["前", "之前", "以前"];
     let ahead = here.strip_prefix("in ").map(str::trim_start);
-    let (count, rest) = number(ahead.unwrap_or(here))?;
+    let text = ahead.unwrap_or(here);
+    let article = || after_word(text, &["a"]).map(|rest| (1, rest));
+    let (count, rest) = counting(text).or_else(article)?;
     let count = i64::from(i16::try_from(count).ok()?);
     let rest = rest.trim_start();
-    let english = after_word(rest, &["days", "day"]);
-    match (ahead, english) {
-        (Some(_), Some(rest)) => Some((count, rest)),
-        (None, Some(rest)) => Some((-count, after_word(rest.trim_start(), &["ago"])?)),
-        (Some(_), None) => None,
-        (None, None) => {
-            let rest = rest.strip_prefix('天')?;
-            let later = after_word(rest, &["后", "之后", "以后"]).map(|rest| (count, rest));
-            later.or_else(|| Some((-count, after_word(rest, &["前", "之前", "以前"])?)))
-        }
+    let unit = |days: i64, names: &[&str]| Some((count * days, after_word(rest, names)?));
+    let english = unit(1, &["days", "day"]).or_else(|| unit(7, &["weeks", "week"]));
+    if let Some((days, rest)) = english {
+        return match ahead {
+            Some(_) => Some((days, rest)),
+            None => Some((-days, after_word(rest.trim_start(), &["ago"])?)),
+        };
     }
+    let weeks = || unit(7, &["周", "星期", "礼拜", "个星期", "个礼拜"]);
+    let (days, rest) = unit(1, &["天"])
+        .or_else(weeks)
+        .filter(|_| ahead.is_none())?;
+    let later = after_word(rest, &LATER).map(|rest| (days, rest));
+    later.or_else(|| Some((-days, after_word(rest, &EARLIER)?)))
+}
+
+/// Reads a number in digits, in Chinese or in one English word.
+fn counting(text: &str) -> Option<(i64, &str)> {
+    number(text).or_else(|| english_word(text))
 }
 
 /// Returns a duration in days, if there is exactly one, and the text without durations.
 fn lasts(text: &str) -> (Option<i64>, String) {
-    const SPELLED: [&str; 10] = [
-        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    ];
     let lower = text.to_ascii_lowercase();
     let (mut rest, mut end, mut found) = (String::new(), 0, vec![]);
     for (at, _) in lower.char_indices() {
@@ -696,11 +706,7 @@ fn lasts(text: &str) -> (Option<i64>, String) {
         if within {
             continue;
         }
-        let spelled = || {
-            let mut counts = (1..).zip(SPELLED);
-            counts.find_map(|(count, word)| Some((count, after_word(here, &[word])?)))
-        };
-        let read = number(here).or_else(spelled).and_then(|(count, rest)| {
+        let read = counting(here).and_then(|(count, rest)| {
             let rest = rest.trim_start();
             Some((count, after_word(rest, &["天", "days", "day"])?))
         });

@@ -1,5 +1,8 @@
 //! Numbers that are written in words.
-use crate::{number::digit, word::before_word};
+use crate::{
+    number::digit,
+    word::{after_word, before_word},
+};
 
 /// The English words of numbers below a hundred, and their units.
 const WORDS: [(&str, i64); 28] = [
@@ -53,6 +56,12 @@ const LONGEST: usize = 40;
 /// 一下 and 一些 count nothing, and neither does 第一 or 统一.
 const AFTER: &str = "下些起样直定般切律向旦半";
 const BEFORE: &str = "第统唯万";
+
+/// Reads the number that an English word at the beginning of a text is.
+pub(crate) fn english_word(text: &str) -> Option<(i64, &str)> {
+    let mut words = WORDS.into_iter();
+    words.find_map(|(word, value)| Some((value, after_word(text, &[word])?)))
+}
 
 /// Writes the numbers of a text that are in words in digits: "twenty-one", 一百二十, 3万, 半个 and
 /// 百分之五. What only looks like a number stays as it is.

@@ -205,7 +205,7 @@ pub(crate) fn document_ids(text: &str) -> Vec<String> {
 }
 
 /// Returns what a text says something is not, and what it is instead: "not a taxi but a train".
-pub(crate) fn exchange<'t>(text: &'t str) -> Option<(&'t str, &'t str)> {
+fn exchange<'t>(text: &'t str) -> Option<(&'t str, &'t str)> {
     const ARTICLES: [&str; 5] = ["a", "an", "the", "my", "it's"];
     let text = text.trim().trim_end_matches(['.', '。', '!', '！']);
     let lower = text.to_ascii_lowercase();

@@ -199,6 +199,25 @@ fn days_of_weeks_are_those_that_everybody_means() {
 }
 
 #[test]
+fn days_and_weeks_from_now_are_counted_in_words_too() {
+    let today = today();
+    for (text, days) in [
+        ("two days ago", -2),
+        ("in twelve days", 12),
+        ("a week ago", -7),
+        ("in two weeks", 14),
+        ("两周前", -14),
+        ("3个星期后", 21),
+    ] {
+        let day = today.checked_add(days.days()).unwrap();
+        assert_eq!(ahead(text), [day], "{text}");
+    }
+    for text in ["in a week or so of rain, two weeks", "two days", "每两周后"] {
+        assert!(ahead(text).len() < 2, "{text}");
+    }
+}
+
+#[test]
 fn slashes_make_a_day_where_one_number_is_no_month() {
     let (first, last) = (date(2026, 12, 14), date(2026, 12, 16));
     for text in [

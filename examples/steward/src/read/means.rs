@@ -1,5 +1,7 @@
 //! The meaning of short parts of a request.
-use fugato::words::{after_word, currency, decided, has_any_word, is_left_out, is_question};
+use fugato::words::{
+    Phrases, after_word, currency, decided, has_any_word, is_left_out, is_question,
+};
 
 use super::{RuleReader, SHORT, document_ids};
 use crate::{files, ledger::DocumentStatus};
@@ -250,6 +252,16 @@ impl RuleReader {
         let text = text.to_lowercase();
         let object = after_word(self.led(&text), verbs).map(str::trim_start);
         object.is_some_and(|object| !object.is_empty() && document_ids(object).is_empty())
+    }
+
+    /// Returns what something is said to be: "no, it was dinner" is about dinner.
+    pub(crate) fn becoming<'t>(&self, text: &'t str) -> &'t str {
+        let told = Phrases::default().decline_reason(text).unwrap_or(text);
+        // Lower case by ASCII keeps the byte positions.
+        let lower = told.to_ascii_lowercase();
+        let rest = after_word(self.led(&lower), &self.in_currency);
+        let rest = rest.and_then(|rest| told.get(told.len() - rest.len()..));
+        rest.unwrap_or(told).trim()
     }
 
     /// Returns a text in lower case without what may stand before its verb.

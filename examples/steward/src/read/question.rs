@@ -241,10 +241,11 @@ impl RuleReader {
     }
 
     /// Returns the amount that a text puts in the place of another, and says nothing else, with the other
-    /// one where it is named: "make it 54", "it was 54, not 45".
+    /// one where it is named: "make it 54", "no, 54", "it was 54, not 45".
     pub(crate) fn amount_alone(&self, text: &str) -> Option<(Option<i64>, i64)> {
         let phrases = Phrases::default();
-        let text = phrases.decline_reason(text).unwrap_or(text);
+        let declined = phrases.decline_reason(text);
+        let text = declined.unwrap_or(text);
         let lower = text.to_lowercase();
         let ends = ['.', '。', '!', '！', '了', '块', ' '];
         let said = self.led(lower.trim().trim_end_matches(ends));
@@ -257,7 +258,8 @@ impl RuleReader {
             let new = told.chain([new]).find_map(|told| money(told.trim()));
             return Some((Some(money(old)?), new?));
         }
-        Some((None, money(after_word(said, &self.in_currency)?.trim())?))
+        let told = after_word(said, &self.in_currency).or(declined.map(|_| said));
+        Some((None, money(told?.trim())?))
     }
 
     /// Returns true if a text says that somebody does not know.

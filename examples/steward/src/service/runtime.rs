@@ -16,7 +16,7 @@ use super::{RuleData, Situation};
 use crate::{
     form::FormKind,
     ledger::Document,
-    read::{DocumentQuestion, UNSURE, document_ids, exchange, exchanged},
+    read::{DocumentQuestion, UNSURE, document_ids, exchanged},
     state::{PlanTask, RuntimeDecision, Steward},
 };
 
@@ -294,7 +294,7 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         fields.entry(last).or_insert(day.to_string().into());
         unread.retain(|part| rest.contains(part.as_str()));
     }
-    if !exchanges(form, task, at, &mut fields) {
+    if !exchanges(desk, form, task, at, &mut fields) {
         unread.push(at.message.trim().to_owned());
     }
     if let Some(code) = desk.reader.currency_alone(&at.message)
@@ -348,6 +348,11 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
         let reason = desk.facts.cleaned(&at.message)?;
         fields.insert("reason".into(), reason.into());
     }
+    // "Yesterday was wrong" changes something, and names only what is there.
+    let is_known = |(name, value): (&String, &Value)| task.fields.get(name) == Some(value);
+    if fields.iter().all(is_known) && unread.is_empty() && desk.reader.means_change(&at.message) {
+        unread.extend((!fields.is_empty()).then(|| at.message.trim().to_owned()));
+    }
     let unfit = at.unfit(desk, task.form);
     let is_news = !fields.is_empty() || !unfit.is_empty();
     unread.extend(unfit);
@@ -359,16 +364,26 @@ fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<Runtim
 }
 
 /// Puts one in the place of the other where words say so, also where they are texts: "not a taxi but a
-/// train". Returns false if nothing comes of it.
-fn exchanges(form: &Form<FormKind>, task: &PlanTask, at: &Situation, fields: &mut Fields) -> bool {
-    let Some((old, new)) = exchange(&at.message) else {
+/// train", "it was dinner, not lunch". Returns false if nothing comes of it.
+fn exchanges(
+    desk: &RuleData,
+    form: &Form<FormKind>,
+    task: &PlanTask,
+    at: &Situation,
+    fields: &mut Fields,
+) -> bool {
+    let Some((old, new)) = exchanged(&at.message) else {
         return true;
     };
+    let new = desk.reader.becoming(new);
     let texts = form.fields.iter().filter(|it| it.kind == FieldKind::Text);
     for field in texts {
         let known = text(&task.fields, &field.name);
-        if known.to_lowercase().contains(&old.to_lowercase()) {
-            let value = known.to_lowercase().replace(&old.to_lowercase(), new);
+        // Lower case by ASCII keeps the byte positions.
+        let place = known.to_ascii_lowercase().find(&old.to_ascii_lowercase());
+        let around = place.and_then(|at| Some((known.get(..at)?, known.get(at + old.len()..)?)));
+        if let Some((before, behind)) = around {
+            let value = format!("{before}{new}{behind}");
             fields.insert(field.name.clone(), value.into());
         }
     }
