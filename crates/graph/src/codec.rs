@@ -199,6 +199,59 @@ fn write_field(
     serde_json::to_writer(body, value)
 }
 
+/// The fact of most records: a task of the graph itself is done at its first attempt, without notes,
+/// and leads to one other.
+#[derive(Debug, PartialEq)]
+pub(crate) struct PlainStep<'a> {
+    pub(crate) at: Millis,
+    pub(crate) task: &'a str,
+    /// What stands where the updates are. It is JSON, or the record is none.
+    pub(crate) updates: &'a str,
+    pub(crate) next: &'a str,
+}
+
+/// Reads a record of a plain step by the places of its parts: nothing of it is parsed twice. Returns
+/// none for every other record.
+///
+/// If `updates` is one JSON value, the record is JSON, and has no other meaning.
+pub(crate) fn plain_step(Record(body): &Record) -> Option<PlainStep<'_>> {
+    let (version, body) = body.split_first()?;
+    let text = std::str::from_utf8(body)
+        .ok()
+        .filter(|_| *version == VERSION)?;
+    let (at, text) = number(text.strip_prefix(r#"{"at":"#)?)?;
+    let (_, text) = number(text.strip_prefix(r#","run":"#)?)?;
+    let (task, text) = plain(text.strip_prefix(r#","fact":{"stepped":{"task":""#)?)?;
+    let text = text.strip_prefix(r#","updates":"#)?;
+    let text = text.strip_suffix(r#""}]}}}}"#)?;
+    let (next, _) = plain(text.get(text.rfind('"')? + 1..)?)?;
+    let updates = text.strip_suffix(next)?;
+    let updates = updates.strip_suffix(r#","routes":{"next":[{"task":""#)?;
+    Some(PlainStep {
+        at: at.parse().ok()?,
+        task,
+        updates,
+        next,
+    })
+}
+
+/// Splits a number without a sign off a text.
+fn number(text: &str) -> Option<(&str, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text.split_at_checked(digits).filter(|_| digits > 0)
+}
+
+/// Splits what comes before a quote off a text, unless it has escaped characters.
+fn plain(text: &str) -> Option<(&str, &str)> {
+    let end = text
+        .bytes()
+        .position(|byte| byte == b'"')
+        .unwrap_or(text.len());
+    let (plain, rest) = text.split_at_checked(end)?;
+    let is_plain = plain.bytes().all(|byte| byte >= b' ' && byte != b'\\');
+    is_plain.then_some((plain, rest.strip_prefix('"').unwrap_or(rest)))
+}
+
 /// Reads a stored fact.
 pub(crate) fn read(record: &Record) -> Result<Entry<'_>, RunError> {
     match record.0.split_first() {
@@ -241,6 +294,7 @@ fn unreadable(why: &str) -> RunError {
 #[cfg(test)]
 mod tests {
     use fugato_stream::EventKind;
+    use serde::de::IgnoredAny;
     use serde_json::value::to_raw_value;
 
     use super::*;
@@ -295,7 +349,7 @@ mod tests {
             vec![],
             vec![EventKind::NodeStarted, EventKind::NodeFinished],
         ];
-        let mut compared = 0;
+        let (mut compared, mut plain_steps) = (0, 0);
         let mut same = |fact: &Fact<TaskPath>, scope| {
             let wanted = serialised(fact.clone(), scope, &names);
             let mut bare = fact.clone();
@@ -311,6 +365,7 @@ mod tests {
                 let (version, json) = record.0.split_first().unwrap();
                 assert_eq!(*version, VERSION);
                 assert_eq!(String::from_utf8_lossy(json), wanted);
+                plain_steps += usize::from(is_plain(&record));
             }
             compared += 1;
         };
@@ -342,6 +397,65 @@ mod tests {
             same(&finished, scope);
             same(&stepped, scope);
         }
-        assert_eq!(compared, 192);
+        // One of them, with its updates in the fact and beside it.
+        assert_eq!((compared, plain_steps), (192, 2));
+    }
+
+    /// Returns true if a record is read as a plain step, and checks that it is what the parser reads.
+    fn is_plain(record: &Record) -> bool {
+        let Some(plain) = plain_step(record) else {
+            return false;
+        };
+        if serde_json::from_str::<IgnoredAny>(plain.updates).is_err() {
+            return false;
+        }
+        let Entry {
+            at, scope, fact, ..
+        } = read(record).unwrap();
+        let Fact::Stepped {
+            task,
+            attempt,
+            updates,
+            notes,
+            routes,
+        } = fact
+        else {
+            panic!("another fact")
+        };
+        let [NextTask { task: next, items }] = &routes.next[..] else {
+            panic!("another next step")
+        };
+        assert_eq!((at, &*task.0, &*next.0), (plain.at, plain.task, plain.next));
+        assert_eq!(updates.unwrap().get(), plain.updates);
+        assert!(scope.is_empty() && attempt == 1 && notes.is_empty() && items.is_none());
+        assert!(routes.arrived.is_empty() && routes.joined.is_empty());
+        true
+    }
+
+    #[test]
+    fn a_plain_step_is_read_as_the_parser_reads_it() {
+        let end = r#","routes":{"next":[{"task":"b#2"}]}}}}"#;
+        let step = |rest: &str| {
+            let record = r#"{"at":17,"run":2,"fact":{"stepped":{"task":"a#1","#.to_owned();
+            let body = record + rest;
+            Record([&[VERSION], body.as_bytes()].concat())
+        };
+        let nested = r#"{"x":1,"routes":{"next":[{"task":"b#2"}]}}"#;
+        let text = serde_json::to_string(end).unwrap();
+        for (rest, plain) in [
+            (format!(r#""updates":[1]{end}"#), true),
+            (format!(r#""updates":[{nested},{text}]{end}"#), true),
+            (format!(r#""updates":[{text}]}}}}}}"#), false),
+            (format!(r#""updates":[{nested}]}}}}}}"#), false),
+            (format!(r#""updates":[1],"notes":[]{end}"#), false),
+            (format!(r#""attempt":2,"updates":[1]{end}"#), false),
+            (format!(r#""updates":[1],"routes":{{}}{end}"#), false),
+            (end.trim_start_matches(',').to_owned(), false),
+        ] {
+            assert_eq!(is_plain(&step(&rest)), plain, "{rest}");
+        }
+        for cut in 0..step(end).0.len() {
+            is_plain(&Record(step(end).0[..cut].to_vec()));
+        }
     }
 }

@@ -101,11 +101,8 @@ impl<S: State> StateFold<S> {
                 self.apply(read_updates::<S>(updates.as_ref(), from)?);
             }
             Fact::Stepped { task, updates, .. } => {
-                if let Some(position) = machine.position(task) {
-                    let staged = self.leave(position, machine.frontier().len());
-                    self.apply(staged);
-                }
-                self.apply(read_updates::<S>(updates.as_ref(), from)?);
+                let updates = read_updates::<S>(updates.as_ref(), from)?;
+                self.step(task, updates, machine);
             }
             Fact::Amended {
                 updates,
@@ -127,6 +124,16 @@ impl<S: State> StateFold<S> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Applies the updates of a task that is done and leaves the frontier, before the machine takes it
+    /// out.
+    pub(crate) fn step(&mut self, task: &TaskPath, updates: Vec<S::Update>, machine: &Machine) {
+        if let Some(position) = machine.position(task) {
+            let staged = self.leave(position, machine.frontier().len());
+            self.apply(staged);
+        }
+        self.apply(updates);
     }
 
     /// Restores a fold that this version of the state wrote.

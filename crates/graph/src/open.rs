@@ -2,7 +2,7 @@
 use fugato_state::{Millis, Seq, State, ThreadId};
 use fugato_store::{Record, Snapshots, StoreError, ThreadLog, check_page};
 
-use crate::{Graph, RunError, RunErrorKind, codec, scope::Scope, snapshot};
+use crate::{Graph, RunError, RunErrorKind, scope::Scope, snapshot};
 
 /// A thread as read from its log.
 pub(crate) struct OpenedThread<S: State> {
@@ -49,10 +49,9 @@ async fn follow<S: State>(
             if seq > upto {
                 return Ok(opened);
             }
-            let entry = codec::read(&record)?;
+            let at = opened.scope.follow_record(&record)?;
             opened.tail += record.0.len();
-            opened.last = opened.last.max(entry.at);
-            opened.scope.follow(&entry.scope, entry.fact)?;
+            opened.last = opened.last.max(at);
             opened.head = seq;
         }
         if read < PAGE {

@@ -1,17 +1,20 @@
 //! The replay of a scope from its log, and its stored form.
 use std::collections::BTreeMap;
 
-use fugato_state::State;
+use fugato_state::{Millis, State};
+use fugato_store::Record;
 use serde::{Deserialize, Serialize};
 
 use super::{DynScope, Scope};
 use crate::{
     Graph, RunError, RunErrorKind,
-    codec::{self, StoredPath},
+    codec::{self, PlainStep, StoredPath},
     engine::Engine,
     fold::{SavedFold, StateFold, write_updates},
     graph::NodeWork,
-    machine::{BadPath, Fact, InvalidFact, Json, SavedMachine, TaskPath, ThreadPhase},
+    machine::{
+        BadPath, Fact, InvalidFact, Json, NextTask, Routes, SavedMachine, TaskPath, ThreadPhase,
+    },
     open::newer,
 };
 
@@ -25,6 +28,18 @@ struct SavedScope<T, U> {
 }
 
 impl<S: State> Scope<S> {
+    /// Applies a record of the log, and returns its time.
+    pub(crate) fn follow_record(&mut self, record: &Record) -> Result<Millis, RunError> {
+        if let Some(step) = codec::plain_step(record)
+            && self.follow_plain(&step)?
+        {
+            return Ok(step.at);
+        }
+        let entry = codec::read(record)?;
+        self.follow(&entry.scope, entry.fact)?;
+        Ok(entry.at)
+    }
+
     /// Applies a fact of the log, of this scope or of one under it.
     pub(crate) fn follow(
         &mut self,
@@ -50,6 +65,42 @@ impl<S: State> Scope<S> {
             // Facts of a subgraph that this graph no longer has are ignored.
             None => Ok(()),
         }
+    }
+
+    /// Applies a plain step of the graph itself, and returns true; false if it is to be read like any
+    /// other record: because another version of the state wrote it, or to tell what is wrong with it.
+    fn follow_plain(&mut self, step: &PlainStep<'_>) -> Result<bool, RunError> {
+        if self.version != S::VERSION {
+            return Ok(false);
+        }
+        let Ok(updates) = serde_json::from_str(step.updates) else {
+            return Ok(false);
+        };
+        let (task, next) = (self.names.path(step.task), self.names.path(step.next));
+        let (Ok(task), Ok(next)) = (task, next) else {
+            return Ok(false);
+        };
+        let next = NextTask {
+            task: next,
+            items: None,
+        };
+        let fact = Fact::Stepped {
+            task,
+            attempt: 1,
+            updates: None,
+            notes: vec![],
+            routes: Routes {
+                next: vec![next],
+                ..Routes::default()
+            },
+        };
+        self.machine
+            .check(&fact)
+            .map_err(|unfit| self.unfit(unfit))?;
+        self.fold.step(&task, updates, &self.machine);
+        self.machine.evolve(&fact);
+        self.bury(&fact);
+        Ok(true)
     }
 
     fn live_through(&mut self, fact: Fact<StoredPath<'_>>) -> Result<(), RunError> {
