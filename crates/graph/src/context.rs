@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use crate::{
-    control::Control,
+    control::{Control, LazyControl},
     machine::{Ask, Names, ScatterItem, TaskPath},
     policy::millis,
     scope::ScopeAddress,
@@ -51,7 +51,7 @@ pub(crate) struct RunInner {
     /// The clock of the store, in milliseconds since the Unix epoch, and this machine's steady clock
     /// at that time. Without a log it is read when somebody first asks for it.
     pub(crate) clock: OnceLock<(Millis, Instant)>,
-    pub(crate) control: Arc<Control>,
+    pub(crate) control: LazyControl,
 }
 
 /// The time of the last heartbeat of a task.
@@ -200,7 +200,8 @@ impl<S: State> Context<S> {
     /// Returns true if the run was cancelled or has lost its lease. The node's future is dropped
     /// then; this is for work that does not stop with it, such as a thread of its own.
     pub fn is_cancelled(&self) -> bool {
-        self.shared.control.is_cancelled()
+        let control = self.shared.control.known();
+        control.is_some_and(Control::is_cancelled)
     }
 
     /// Waits until the run is cancelled or loses its lease.

@@ -1,6 +1,6 @@
 //! The requests from outside that stop a run.
 use std::sync::{
-    Mutex, MutexGuard, OnceLock, PoisonError,
+    Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicBool, AtomicI64, Ordering},
 };
 
@@ -32,6 +32,44 @@ pub(crate) struct Control {
     pub(crate) asking: tokio::sync::Mutex<()>,
     /// The store's clock, and the moment of this machine's clock at which it was read.
     clock: OnceLock<(Millis, Instant)>,
+}
+
+/// The control of a run that is made when somebody first asks for it: of most runs without a log, nobody
+/// does.
+#[derive(Default)]
+pub(crate) struct LazyControl(OnceLock<Arc<Control>>);
+
+impl LazyControl {
+    /// Returns the control if there is one: without one nobody has called, and nobody stops the run.
+    #[inline]
+    pub(crate) fn known(&self) -> Option<&Control> {
+        self.0.get().map(|control| &**control)
+    }
+
+    /// Takes no more calls: the driver is gone.
+    pub(crate) fn close(&self) {
+        static CLOSED: LazyLock<Arc<Control>> = LazyLock::new(|| {
+            let control = Control::default();
+            control.calls.close();
+            Arc::new(control)
+        });
+        // One that somebody makes now is closed, too.
+        self.0.get_or_init(|| CLOSED.clone()).calls.close();
+    }
+}
+
+impl std::ops::Deref for LazyControl {
+    type Target = Arc<Control>;
+
+    fn deref(&self) -> &Arc<Control> {
+        self.0.get_or_init(Arc::default)
+    }
+}
+
+impl From<Arc<Control>> for LazyControl {
+    fn from(control: Arc<Control>) -> Self {
+        Self(control.into())
+    }
 }
 
 /// The pending request to stop.

@@ -64,7 +64,7 @@ impl<S: State> Driver<S> {
                 Directive::Fail => self.fail_run(),
                 Directive::Rest => return self.rest().await,
                 // A thread that only waits is left to nobody: whoever claimed it could do nothing.
-                Directive::Park if !self.engine.shared.control.is_cancelled() => {
+                Directive::Park if !self.engine.is_cancelled() => {
                     if !self.asks_anew() && !self.is_answered().await? {
                         return self.rest().await;
                     }
@@ -90,7 +90,9 @@ impl<S: State> Driver<S> {
                 return Ok(());
             }
         }
-        self.engine.shared.control.step();
+        if let Some(control) = self.engine.shared.control.known() {
+            control.step();
+        }
         if self.root.machine.steps() % STEPS_PER_YIELD == STEPS_PER_YIELD - 1 {
             tokio::task::yield_now().await;
         }

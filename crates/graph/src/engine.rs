@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use crate::{
     Durability, RunError, RunErrorKind, RunnerOptions, Schedule,
     context::RunInner,
+    control::Control,
     effect::{BeginCall, NamedEffect, StartDecision},
     journal::{Journal, PendingFact},
     machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, Routes, TaskPath},
@@ -144,7 +145,11 @@ pub(crate) struct ThreadEffect {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.shared.control.calls.close();
+        let control = &self.shared.control;
+        // A context that outlives its run may make a control, and call.
+        if control.known().is_some() || Arc::strong_count(&self.shared) > 1 {
+            control.close();
+        }
     }
 }
 
@@ -316,7 +321,14 @@ impl Engine {
 
     /// Returns true if tasks have called, or actions are under way.
     pub(crate) fn is_called(&self) -> bool {
-        !self.acting.is_empty() || !self.shared.control.calls.is_empty()
+        let control = self.shared.control.known();
+        !self.acting.is_empty() || control.is_some_and(|control| !control.calls.is_empty())
+    }
+
+    /// Returns true if the work of the run is to be discarded.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        let control = self.shared.control.known();
+        control.is_some_and(Control::is_cancelled)
     }
 
     /// Returns true if an action of this task is under way.

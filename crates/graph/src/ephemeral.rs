@@ -7,6 +7,7 @@ use crate::{
     Answers, Events, Graph, IntoUpdates, RunError, RunResult, Runner, RunnerOptions, Suspended,
     admission::{self, Admission},
     context::RunInner,
+    control::LazyControl,
     driver::Driver,
     engine::Engine,
     fold::StateFold,
@@ -136,7 +137,7 @@ impl<S: State> Ephemeral<S> {
             late_readers: false,
             withholds_failure: false,
             clock: OnceLock::new(),
-            control: Arc::default(),
+            control: LazyControl::default(),
         });
         let engine = Engine::new(shared, None, self.options.clone());
         let driver = Box::new(Driver::new(scope, engine));

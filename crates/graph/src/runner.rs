@@ -612,7 +612,7 @@ impl<S: State> RunnerInner<S> {
             late_readers: true,
             withholds_failure: self.fallback.is_some(),
             clock: (carried_on(lease.now, opened.last), Instant::now()).into(),
-            control,
+            control: control.into(),
         });
         let mut journal = Journal::new(self.log.clone(), thread.clone(), opened.head, lease.fence);
         journal.tail = opened.tail;

@@ -72,7 +72,7 @@ impl<S: State> Driver<S> {
         };
         self.engine.ready.clear();
         self.engine.closing = true;
-        while !self.engine.tasks.is_empty() && !self.engine.shared.control.is_cancelled() {
+        while !self.engine.tasks.is_empty() && !self.engine.is_cancelled() {
             self.wait().await?;
             self.root.advance(&mut self.engine)?;
         }
@@ -83,8 +83,10 @@ impl<S: State> Driver<S> {
 
     /// Returns true if the run is to stop, and can.
     pub(super) fn stops(&self) -> bool {
-        let control = &self.engine.shared.control;
-        control.is_stopping() && (control.is_cancelled() || self.engine.tasks.is_empty())
+        let control = self.engine.shared.control.known();
+        control.is_some_and(|control| {
+            control.is_stopping() && (control.is_cancelled() || self.engine.tasks.is_empty())
+        })
     }
 
     pub(super) async fn stop(&mut self) -> Result<(), RunError> {
