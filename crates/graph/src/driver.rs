@@ -9,6 +9,7 @@ pub(crate) use end::{status, unfinished};
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
+    sync::atomic::{AtomicBool, Ordering},
     task::{self, Poll},
 };
 
@@ -141,17 +142,21 @@ impl<S: State> Driver<S> {
             Err(mut running) => {
                 let policy = wire.policy.as_ref().filter(|policy| policy.is_timed());
                 let pulse = running.pulse.take();
-                // It was polled just now: polling it again at once would be a busy wait.
-                let mut polled = true;
+                // It was polled just now: polling it again would be a busy wait, until a call of it
+                // is answered.
+                let waits = AtomicBool::new(true);
                 let running = poll_fn(|cx| {
-                    if std::mem::take(&mut polled) {
+                    if waits.swap(false, Ordering::Relaxed) {
                         return Poll::Pending;
                     }
                     Pin::new(&mut running).poll(cx)
                 });
                 match policy {
-                    Some(policy) => self.attend(position, policy.watch(pulse, running)).await?,
-                    None => self.attend(position, running).await?,
+                    Some(policy) => {
+                        let running = policy.watch(pulse, running);
+                        self.attend(position, &waits, running).await?
+                    }
+                    None => self.attend(position, &waits, running).await?,
                 }
             }
         };

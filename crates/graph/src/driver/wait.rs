@@ -1,5 +1,9 @@
 //! The waits of a run: for outcomes, calls of tasks, a time, or a request to stop.
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use fugato_state::State;
 use fugato_store::Status;
@@ -73,9 +77,13 @@ impl<S: State> Driver<S> {
     }
 
     /// Waits for the only task of the step, which runs inline. None if it is no longer wanted.
+    ///
+    /// `waits` is true while the task has nothing new to see: an answer to its call is new. If it were
+    /// left to be woken by that, each effect would give its thread to others once.
     pub(super) async fn attend(
         &mut self,
         position: usize,
+        waits: &AtomicBool,
         running: impl Future<Output = Attempt<S::Update>>,
     ) -> Result<Option<Attempt<S::Update>>, RunError> {
         tokio::pin!(running);
@@ -88,8 +96,9 @@ impl<S: State> Driver<S> {
             }
             let heard = tokio::select! {
                 biased;
-                call = shared.control.calls.next() => WaitEvent::Call(call),
                 attempt = &mut running => return Ok(Some(attempt)),
+                // After the task, which may have called just now.
+                call = shared.control.calls.next() => WaitEvent::Call(call),
                 // Listening costs more than asking, so it comes when there is something to wait for.
                 () = shared.control.cancelled() => WaitEvent::Stopped,
                 () = pass(wait) => WaitEvent::Time,
@@ -98,6 +107,7 @@ impl<S: State> Driver<S> {
                 WaitEvent::Call(call) => {
                     self.take_call(call).await?;
                     self.receive_calls().await?;
+                    waits.store(false, Ordering::Relaxed);
                 }
                 WaitEvent::Stopped => return Ok(None),
                 _ => self.flush(Status::Runnable).await?,

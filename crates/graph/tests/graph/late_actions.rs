@@ -1,4 +1,4 @@
-//! An action begins in time or not at all. Only a paused clock can be set at every moment between
+//! An action begins in time or not at all, and at once if it can. Only a paused clock can be set at every moment between
 //! the permission of an action and its beginning.
 use std::{
     future::poll_fn,
@@ -10,6 +10,7 @@ use std::{
 use fugato_graph::{BoxError, Context, END, EffectClass, Graph, Runner};
 use fugato_state::{State, ThreadId};
 use fugato_store::{MemoryLog, ThreadLog};
+use futures::FutureExt;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -89,5 +90,25 @@ async fn k10_an_action_begins_in_time_or_not_at_all() {
         let late = begun.is_some_and(|begun| begun - start >= STILL);
         let anew = has(&log, "undone").await;
         assert!(!late || anew, "after {moment} turns");
+    }
+}
+
+/// An executor takes a task that waits for a place behind others, often on another thread.
+#[test]
+fn an_action_that_waits_for_nothing_gives_its_thread_to_nobody() {
+    for class in [EffectClass::Idempotent, EffectClass::Keyed] {
+        let graph = Graph::<Mails>::starting_at("send")
+            .node("send", move |cx: Context<Mails>| async move {
+                for number in 0..3 {
+                    let act = |_| async { Ok::<_, BoxError>(()) };
+                    cx.effect(format!("mail {number}"), class, &number, act)
+                        .await?;
+                }
+                Ok::<_, BoxError>(3)
+            })
+            .edge("send", END);
+        let runner = Runner::ephemeral(graph.build().expect("the graph is sound"));
+        let ended = runner.run(()).now_or_never().expect("it never waits");
+        assert_eq!(*ended.expect("it ends").state(), Mails(3));
     }
 }
