@@ -177,7 +177,7 @@ impl<S: State> Driver<S> {
         let ready = self.engine.ready.take();
         let mut futures = Vec::with_capacity(ready.size_hint().0);
         for (at, position) in ready {
-            let scope = (&mut self.root as &mut dyn DynScope).scope_mut(trail(&at));
+            let scope = DynScope::scope(&self.root, trail(&at));
             futures.extend(scope.and_then(|scope| scope.future(position, &self.engine)));
         }
         self.engine.start(futures);

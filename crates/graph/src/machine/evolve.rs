@@ -221,6 +221,10 @@ impl Machine {
 
     fn extend(&mut self, next: &[NextTask<TaskPath>]) {
         let known = self.frontier.len();
+        if self.frontier.capacity() == 0 {
+            // A task is large, and most steps have one: no room for others.
+            self.frontier.reserve_exact(next.len());
+        }
         for NextTask { task, items } in next {
             self.visit(*task);
             match items {

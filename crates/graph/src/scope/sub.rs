@@ -53,6 +53,8 @@ pub(crate) trait DynScope: Send {
         by: (String, String),
         engine: &mut Engine,
     ) -> Result<(), RunError>;
+    /// Returns the scope under these tasks.
+    fn scope(&self, trail: &[TaskPath]) -> Option<&dyn DynScope>;
     /// Returns the scope under these tasks, and marks each child on the way as to be advanced.
     fn scope_mut(&mut self, trail: &[TaskPath]) -> Option<&mut dyn DynScope>;
     fn children(&self) -> Box<dyn Iterator<Item = (TaskPath, &dyn DynScope)> + '_>;
@@ -189,6 +191,13 @@ impl<S: State> DynScope for Scope<S> {
         let read = updates.iter().cloned().map(serde_json::from_value);
         let typed = read.collect::<Result<Vec<S::Update>, _>>()?;
         self.amend(typed, Some(path), by, why, engine)
+    }
+
+    fn scope(&self, trail: &[TaskPath]) -> Option<&dyn DynScope> {
+        match trail.split_first() {
+            None => Some(self),
+            Some((path, rest)) => self.children.get(path)?.scope(rest),
+        }
     }
 
     fn scope_mut(&mut self, trail: &[TaskPath]) -> Option<&mut dyn DynScope> {
