@@ -2,7 +2,7 @@
 //!
 //! A [`RecordedModel`] in a node that is [`recorded`] leaves a [`ModelCall`] for each request: the
 //! models that were tried, their durations and errors, and the words if they are to be kept.
-//! [`model_calls`] reads them from the trace of a task.
+//! [`model_calls`] reads them from the notes of a task, as traces of runs have them.
 mod call;
 mod recorded;
 mod watched;

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use fugato_graph::{
-    Attribution, Events, Fact, Graph, HistoryEntry, Run, RunError, RunResult, Runner, StateEdit,
-    ThreadStatus, Worker,
+    Attribution, Events, Graph, HistoryEntry, HistoryEvent, Run, RunError, RunResult, Runner,
+    StateEdit, ThreadStatus, Worker,
 };
 use fugato_state::{Interrupt, Lang, Seq, State, ThreadId, say};
 use fugato_store::{Head, ThreadAdmin, ThreadLog};
@@ -282,7 +282,7 @@ impl<A: ServedAgent> DynAgent for ErasedAgent<A> {
             entries.extend(read.into_iter().filter(|entry| entry.seq <= head.seq));
         }
         // Changes of an older version are no longer understood; the state that they produced is.
-        let taken_over = |entry: &HistoryEntry| matches!(entry.fact, Fact::Migrated { .. });
+        let taken_over = |entry: &HistoryEntry| entry.event() == HistoryEvent::Migrated;
         if let Some(last) = entries.iter().rposition(taken_over) {
             base = entries.get(last).map_or(base, |entry| entry.seq);
             entries.drain(..=last);
@@ -293,7 +293,9 @@ impl<A: ServedAgent> DynAgent for ErasedAgent<A> {
             timeline.add(base, self.0.timeline(&state));
         }
         for entry in &entries {
-            timeline.read(entry, |changes| self.told(changes));
+            timeline.read((entry.seq, &entry.scope), entry.event(), |changes| {
+                self.told(changes)
+            });
         }
         Ok(timeline.into_items())
     }

@@ -51,7 +51,7 @@ pub(crate) async fn history(
                 "run": entry.run,
                 "scope": entry.scope,
                 "checkpoint": entry.is_checkpoint(),
-                "fact": entry.fact,
+                "fact": entry.stored(),
             })
         })
         .collect();

@@ -1,6 +1,6 @@
 //! Inspection of the log: history, states, open cards and forks.
 use fugato_axum::ServedAgent;
-use fugato_graph::{BoxError, Fact, Graph, HistoryEntry};
+use fugato_graph::{BoxError, Graph, HistoryEntry, HistoryEvent};
 use fugato_state::{State, ThreadId, say};
 use futures::TryStreamExt as _;
 use jiff::Timestamp;
@@ -48,21 +48,22 @@ fn line(entry: &HistoryEntry) -> Result<String, BoxError> {
 
 /// Formats what a record is about.
 fn what(entry: &HistoryEntry) -> String {
-    match &entry.fact {
-        Fact::Created { .. } => "the conversation began".into(),
-        Fact::Started { .. } => "a request came".into(),
-        Fact::Stepped { task, routes, .. } => {
-            let next: Vec<_> = routes.next.iter().map(|next| next.task.as_str()).collect();
-            let next = if next.is_empty() {
-                "END".into()
-            } else {
-                next.join(", ")
-            };
-            format!("{task} → {next}")
+    match entry.event() {
+        HistoryEvent::Created => "the conversation began".into(),
+        HistoryEvent::Started { .. } => "a request came".into(),
+        HistoryEvent::Stepped { task, .. } => {
+            let due = entry.due().map(|(task, _)| task);
+            // The tasks of a scatter differ in their index alone.
+            let mut next: Vec<_> = due.map(|task| plain(&task)).collect();
+            next.dedup();
+            if next.is_empty() {
+                next.push("END".into());
+            }
+            format!("{task} → {}", next.join(", "))
         }
-        Fact::Finished { task, .. } => format!("{task} finished"),
-        Fact::Failed { task, error, .. } => format!("{task} failed: {error}"),
-        Fact::Asked {
+        HistoryEvent::Finished { task, .. } => format!("{task} finished"),
+        HistoryEvent::Failed { task, error, .. } => format!("{task} failed: {error}"),
+        HistoryEvent::Asked {
             task, questions, ..
         } => {
             let ids: Vec<_> = questions
@@ -71,23 +72,28 @@ fn what(entry: &HistoryEntry) -> String {
                 .collect();
             format!("{task} asked {}", ids.join(", "))
         }
-        Fact::Answered { answers, .. } => {
+        HistoryEvent::Answered { answers, .. } => {
             let said: Vec<_> = answers
                 .iter()
                 .map(|(id, said)| format!("{id}: {said}"))
                 .collect();
             format!("answered {}", said.join(", "))
         }
-        Fact::Resumed { .. } => "taken up again".into(),
-        Fact::Intended { key, .. } => format!("about to do {key}"),
-        Fact::Receipt { key, .. } => format!("did {key}"),
-        Fact::Amended { by, why, .. } => format!("changed by {by}: {why}"),
-        Fact::RunEnded { .. } => "the run ended".into(),
-        Fact::RunFailed { error } => format!("the run failed: {error}"),
-        Fact::Cancelled { by, why, .. } => format!("cancelled by {by}: {why}"),
-        Fact::Forked { from, seq, .. } => format!("copied from {from} after {seq}"),
+        HistoryEvent::Resumed { .. } => "taken up again".into(),
+        HistoryEvent::Intended { key, .. } => format!("about to do {key}"),
+        HistoryEvent::Receipt { key, .. } => format!("did {key}"),
+        HistoryEvent::Amended { by, why, .. } => format!("changed by {by}: {why}"),
+        HistoryEvent::RunEnded { .. } => "the run ended".into(),
+        HistoryEvent::RunFailed { error } => format!("the run failed: {error}"),
+        HistoryEvent::Cancelled { by, why, .. } => format!("cancelled by {by}: {why}"),
+        HistoryEvent::Forked { from, seq, .. } => format!("copied from {from} after {seq}"),
         other => format!("{other:?}"),
     }
+}
+
+/// Returns the address of a task without its index.
+fn plain(task: &str) -> String {
+    task.split('[').next().unwrap_or_default().to_owned()
 }
 
 /// Shows what a line of the history changed, or the whole state after it.

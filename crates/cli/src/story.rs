@@ -1,10 +1,10 @@
 //! The records of a thread as a person reads them: words, questions, answers, and what was done.
 use fugato_axum::{ServedAgent, TimelineItem};
-use fugato_graph::{Fact, HistoryEntry};
+use fugato_graph::{HistoryEntry, HistoryEvent};
 use fugato_state::{Interrupt, State};
 use fugato_stream::{CardText, EventKind, ToolStatus};
 use jiff::{Timestamp, tz::TimeZone};
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
 use crate::{
     Lang,
@@ -80,33 +80,36 @@ impl<'a, A: ServedAgent> TranscriptReader<'a, A> {
     fn told(&mut self, entry: &HistoryEntry) -> Vec<String> {
         let lang = self.lang;
         // The changes of a subgraph concern its own state.
-        let changes = |updates: &Option<Box<RawValue>>| match updates {
-            Some(updates) if entry.scope.is_empty() => Some(updates.get().to_owned()),
+        let changes = |updates: Option<&str>| match updates {
+            Some(updates) if entry.scope.is_empty() => Some(updates.to_owned()),
             _ => None,
         };
-        match &entry.fact {
-            Fact::Started { updates, .. } => {
+        match entry.event() {
+            HistoryEvent::Started { updates, .. } => {
                 self.words.clear();
                 self.said(changes(updates))
             }
-            Fact::Stepped { updates, notes, .. } | Fact::Finished { updates, notes, .. } => {
+            HistoryEvent::Stepped { updates, notes, .. }
+            | HistoryEvent::Finished { updates, notes, .. } => {
                 let mut told: Vec<_> = notes.iter().filter_map(|note| self.noted(note)).collect();
                 told.extend(self.said(changes(updates)));
                 told
             }
-            Fact::Asked { questions, .. } => questions.iter().map(|it| asked(it, lang)).collect(),
-            Fact::Answered { answers, .. } => {
+            HistoryEvent::Asked { questions, .. } => {
+                questions.iter().map(|it| asked(it, lang)).collect()
+            }
+            HistoryEvent::Answered { answers, .. } => {
                 answers.iter().map(|(_, it)| self.answered(it)).collect()
             }
-            Fact::Expired { .. } => vec![
+            HistoryEvent::Expired { .. } => vec![
                 lang.pick("The question expired.", "问题已过期。")
                     .to_owned(),
             ],
-            Fact::Withdrawn { .. } => vec![
+            HistoryEvent::Withdrawn { .. } => vec![
                 lang.pick("The question was withdrawn.", "问题已撤回。")
                     .to_owned(),
             ],
-            Fact::Amended {
+            HistoryEvent::Amended {
                 by, why, updates, ..
             } => {
                 let heading = lang.pick("Changed by", "修改者");
@@ -114,11 +117,13 @@ impl<'a, A: ServedAgent> TranscriptReader<'a, A> {
                 told.extend(self.said(changes(updates)));
                 told
             }
-            Fact::RunFailed { error } => vec![format!("{}: {error}", lang.pick("Failed", "失败"))],
-            Fact::Cancelled { why, .. } => {
+            HistoryEvent::RunFailed { error } => {
+                vec![format!("{}: {error}", lang.pick("Failed", "失败"))]
+            }
+            HistoryEvent::Cancelled { why, .. } => {
                 vec![format!("{}: {why}", lang.pick("Stopped", "已停止"))]
             }
-            Fact::Forked { from, seq, .. } => vec![lang.pick(
+            HistoryEvent::Forked { from, seq, .. } => vec![lang.pick(
                 format!("A copy of {from}, as it was after line {seq}."),
                 format!("{from} 的副本，取自第 {seq} 行之后。"),
             )],

@@ -82,7 +82,7 @@ async fn log_lines<A: ServedAgent>(archive: &Archive<'_, A>) -> Result<String, B
     let mut lines = String::new();
     let mut records = archive.runner().records(&archive.thread);
     while let Some(entry) = records.try_next().await? {
-        let line = json!({ "seq": entry.seq, "at": entry.at, "run": entry.run.to_string(), "fact": entry.fact });
+        let line = json!({ "seq": entry.seq, "at": entry.at, "run": entry.run.to_string(), "fact": entry.stored() });
         lines.push_str(&line.to_string());
         lines.push('\n');
     }

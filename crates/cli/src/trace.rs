@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use fugato_agent::trace::model_calls;
 use fugato_axum::ServedAgent;
-use fugato_graph::{AttemptStatus, BoxError, RunStatus, RunTrace, TaskTrace};
+use fugato_graph::BoxError;
+use fugato_trace::{AttemptStatus, RunStatus, RunTrace, TaskTrace};
 use jiff::Timestamp;
 
 use crate::{Lang, Terminal, archive::Archive, terminal::half};
@@ -14,7 +15,7 @@ pub(crate) async fn trace<A: ServedAgent>(
     terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     let lang = terminal.lang;
-    for run in archive.runner().trace(&archive.thread).await? {
+    for run in RunTrace::read(archive.runner(), &archive.thread).await? {
         let at = Timestamp::from_millisecond(run.began)?.strftime("%F %T");
         terminal.line(format!("{at}  run {}  {}", run.run, ended(&run, lang)));
         for line in run.tasks.iter().flat_map(|task| lines(task, full, lang)) {
@@ -65,7 +66,7 @@ fn lines(task: &TaskTrace, full: bool, lang: Lang) -> Vec<String> {
             add(format!("{what} ({}): {error}", attempt.number));
         }
     }
-    for call in model_calls(task) {
+    for call in model_calls(&task.notes) {
         add(format!("{}: {call}", lang.pick("model", "模型")));
     }
     if full {

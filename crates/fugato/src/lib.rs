@@ -47,6 +47,7 @@ pub use fugato_tools::command;
 pub use fugato_tools::file;
 #[cfg(feature = "web")]
 pub use fugato_tools::web;
+pub use fugato_trace as trace;
 
 // What the signatures of traits name, so that a program needs no dependency of its own for it.
 pub use async_trait::async_trait;

@@ -11,9 +11,11 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use crate::{
+    BoxError,
     control::{Control, LazyControl},
     machine::{Ask, Names, ScatterItem, TaskPath},
     policy::millis,
+    route,
     scope::ScopeAddress,
 };
 
@@ -128,9 +130,8 @@ impl<S: State> Context<S> {
     }
 
     /// Returns the task's item, inside a scatter.
-    pub fn item<T: DeserializeOwned>(&self) -> Result<T, ItemError> {
-        let item = self.item.as_ref().ok_or(ItemError::NotScattered)?;
-        serde_json::from_str(item.0.get()).map_err(ItemError::Shape)
+    pub fn item<T: DeserializeOwned>(&self) -> Result<T, BoxError> {
+        route::item(self.item.as_ref())
     }
 
     /// Returns the answer to the task's own question `key`; none if it was not asked or has
@@ -263,15 +264,4 @@ impl<S> Clone for Context<S> {
             origin: self.origin.clone(),
         }
     }
-}
-
-/// The error of a task without an item of the wanted type.
-#[derive(Debug, thiserror::Error)]
-pub enum ItemError {
-    /// The task does not come from a scatter.
-    #[error("the task does not come from a scatter")]
-    NotScattered,
-    /// The item is not of the wanted type.
-    #[error("the item of the scatter has another type")]
-    Shape(#[source] serde_json::Error),
 }

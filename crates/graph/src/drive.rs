@@ -39,18 +39,19 @@ pub enum Next {
     /// It waits for an answer, which has no end.
     WaitForAnswer,
     /// It goes on at a time, or earlier by an answer.
-    WakeAt(Wait),
+    WakeAt {
+        /// The time, in milliseconds of the store's clock.
+        until: Millis,
+        /// The time until then. An engine, whose clock may differ from the store's, counts from now.
+        after: Duration,
+    },
     /// Another owner has it. If that one has died, it goes on at the end of its lease.
-    Retry(Wait),
-}
-
-/// A time at which an engine drives a thread again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait {
-    /// The time, in milliseconds of the store's clock.
-    pub until: Millis,
-    /// The time until then. An engine, whose clock may differ from the store's, counts from now.
-    pub after: Duration,
+    Retry {
+        /// The end of the lease, in milliseconds of the store's clock.
+        until: Millis,
+        /// The time until then, from now.
+        after: Duration,
+    },
 }
 
 /// The ear of an engine: what made a thread claimable tells it so.
@@ -101,7 +102,10 @@ impl<S: State> Runner<S> {
         let lease = match inner.acquire(thread).await {
             Ok(lease) => lease,
             Err(error) => match error.kind {
-                RunErrorKind::Busy { until, .. } => return Ok(Next::Retry(wait(until, head.now))),
+                RunErrorKind::Busy { until, .. } => {
+                    let after = span(head.now, until);
+                    return Ok(Next::Retry { until, after });
+                }
                 _ => return Err(error),
             },
         };
@@ -195,7 +199,10 @@ impl<S: State> Runner<S> {
 impl Next {
     /// Returns what comes next for a thread that cannot go on now; none if it can.
     fn of_rest(head: &Head) -> Option<Self> {
-        let at = |until| (until > head.now).then(|| Self::WakeAt(wait(until, head.now)));
+        let at = |until| {
+            let after = span(head.now, until);
+            (until > head.now).then_some(Self::WakeAt { until, after })
+        };
         match head.status {
             Status::Runnable => None,
             Status::Idle => Some(Self::Done),
@@ -208,10 +215,6 @@ impl Next {
     }
 }
 
-fn wait(until: Millis, now: Millis) -> Wait {
-    let after = u64::try_from(until.saturating_sub(now)).unwrap_or(0);
-    Wait {
-        until,
-        after: Duration::from_millis(after),
-    }
+fn span(now: Millis, until: Millis) -> Duration {
+    Duration::from_millis(u64::try_from(until.saturating_sub(now)).unwrap_or(0))
 }

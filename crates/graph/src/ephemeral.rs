@@ -4,7 +4,7 @@ use fugato_state::{State, ThreadId};
 use fugato_stream::Hub;
 
 use crate::{
-    Answers, Events, Graph, IntoUpdates, RunError, RunResult, Runner, RunnerOptions, Suspended,
+    Answers, Events, Graph, IntoUpdates, RunError, RunResult, Runner, RunnerOptions,
     admission::{self, Admission},
     context::RunInner,
     control::LazyControl,
@@ -108,12 +108,8 @@ impl<S: State> Ephemeral<S> {
     }
 
     /// Answers the questions of a parked run, and goes on, possibly in another process.
-    pub async fn resume(
-        &self,
-        saved: &Suspended,
-        answers: Answers,
-    ) -> Result<RunResult<S>, RunError> {
-        let scope = snapshot::load(&saved.0, &self.graph)?;
+    pub async fn resume(&self, saved: &[u8], answers: Answers) -> Result<RunResult<S>, RunError> {
+        let scope = snapshot::load(saved, &self.graph)?;
         self.drive(self.admit(scope, Request::Resume(answers))?)
             .await
     }
@@ -154,7 +150,7 @@ impl<S: State> Ephemeral<S> {
         }
         let mut end = ended(&driver);
         if let RunResult::Interrupted { saved, .. } = &mut end {
-            *saved = Some(Suspended(snapshot::save(&driver.root)?));
+            *saved = Some(snapshot::save(&driver.root)?);
         }
         Ok(end)
     }

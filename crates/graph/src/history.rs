@@ -1,4 +1,6 @@
-use std::sync::Arc;
+mod event;
+
+use std::{collections::BTreeMap, sync::Arc};
 
 use fugato_state::{Interrupt, Millis, RunId, Seq, State, ThreadId, say};
 use fugato_store::{Commit, Expect, Head, Record, Snapshot, StoreError, StoreErrorKind};
@@ -8,6 +10,8 @@ use futures::{
 };
 use serde_json::Value;
 
+pub use event::HistoryEvent;
+
 use crate::{
     RunError, RunErrorKind, Runner, codec,
     machine::{Directive, Fact, TaskStatus, ThreadPhase},
@@ -16,8 +20,9 @@ use crate::{
     snapshot,
 };
 
-/// One record of a thread, decoded.
+/// One record of a thread, decoded: [`event`](Self::event) says what it tells.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HistoryEntry {
     /// The position.
     pub seq: Seq,
@@ -27,8 +32,7 @@ pub struct HistoryEntry {
     pub run: RunId,
     /// The subgraph of the fact, by the address of its task; empty for the graph itself.
     pub scope: String,
-    /// The fact. Tasks are addressed as text.
-    pub fact: Fact<String>,
+    pub(crate) fact: Fact<String>,
 }
 
 impl HistoryEntry {
@@ -150,7 +154,7 @@ impl<S: State> Runner<S> {
             },
             _ => ThreadStatus::Idle,
         };
-        let mut finished = vec![];
+        let mut finished = BTreeMap::new();
         if *machine.phase() == ThreadPhase::Running {
             collect_finished(&opened.scope, &mut finished)?;
         }
@@ -306,13 +310,13 @@ impl<S: State> Runner<S> {
 }
 
 /// Collects the finished tasks of a scope and of those under it.
-fn collect_finished(scope: &dyn DynScope, found: &mut Vec<FinishedTask>) -> Result<(), RunError> {
+fn collect_finished(
+    scope: &dyn DynScope,
+    found: &mut BTreeMap<String, Value>,
+) -> Result<(), RunError> {
     for (position, task) in scope.machine().frontier().iter().enumerate() {
         if task.state == TaskStatus::Done {
-            found.push(FinishedTask {
-                task: scope.name_of(task.path),
-                updates: scope.staged(position)?,
-            });
+            found.insert(scope.name_of(task.path), scope.staged(position)?);
         }
     }
     let mut children = scope.children();
@@ -331,19 +335,11 @@ pub struct Look<S> {
     /// closed.
     pub state: Arc<S>,
     /// The tasks of the open steps that have finished while others still work, those of subgraphs
-    /// too. An eager schedule closes every task alone, so that its updates are in the state at once.
-    pub finished: Vec<FinishedTask>,
-}
-
-/// A finished task of a step in which others still work.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct FinishedTask {
-    /// Its address: `node#visit`, or `node#visit[index]` inside a scatter; inside a subgraph, after
-    /// the address of the subgraph's task and a `/`.
-    pub task: String,
-    /// Its updates in their stored form, as an array: they apply to the state when the step closes.
-    pub updates: Value,
+    /// too, with their updates in stored form, as an array: they apply to the state when the step
+    /// closes. A task's address is `node#visit`, or `node#visit[index]` inside a scatter; inside a
+    /// subgraph, after the address of the subgraph's task and a `/`. An eager schedule closes every
+    /// task alone, so that its updates are in the state at once.
+    pub finished: BTreeMap<String, Value>,
 }
 
 /// The standing of a thread.

@@ -41,27 +41,23 @@ mod scope;
 mod snapshot;
 mod subgraph;
 mod tasks;
-mod trace;
 mod worker;
 
 pub use answer::Answers;
 pub use builder::{BuildError, GraphBuilder};
 pub use check::BuildIssue;
-pub use context::{Context, ItemError};
+pub use context::Context;
 pub use digest::of as digest;
-pub use drive::{Drive, Next, Wait, Wake};
+pub use drive::{Drive, Next, Wake};
 pub use effect::{Effect, EffectError, InDoubt, NotExecuted, Reconciliation};
 pub use ephemeral::Ephemeral;
 pub use error::{AnswerError, BoxError, RunError, RunErrorKind};
 pub use events::Events;
 pub use fugato_state::EffectClass;
 pub use graph::Graph;
-pub use history::{FinishedTask, HistoryEntry, Look, ThreadStatus};
+pub use history::{HistoryEntry, HistoryEvent, Look, ThreadStatus};
 pub use initial::InitialState;
-pub use machine::{
-    Attribution, BudgetUnit, BudgetUsage, Fact, Json, NextTask, ProgramVersion, RequestKey, Routes,
-    ScatterItem,
-};
+pub use machine::{Attribution, BudgetUnit};
 pub use node::{IntoNode, Node};
 pub use options::{Durability, RunnerOptions, Schedule};
 pub use outcome::{IntoOutcome, Note, Outcome};
@@ -71,8 +67,7 @@ pub use preview::{Compatibility, Preview};
 pub use request::StateEdit;
 pub use retention::Retention;
 pub use route::{END, IntoTargets, Targets};
-pub use run::{Run, RunResult, Suspended};
+pub use run::{Run, RunResult};
 pub use runner::{RunFallback, Runner};
 pub use subgraph::SubgraphInput;
-pub use trace::{AttemptStatus, AttemptTrace, RunStatus, RunTrace, TaskTrace};
 pub use worker::{Worker, WorkerReport};

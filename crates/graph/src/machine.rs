@@ -18,11 +18,10 @@ use std::collections::{BTreeMap, HashMap};
 use fugato_state::{Interrupt, InterruptId, Millis, RunId};
 use serde::{Deserialize, Serialize};
 
-pub use effect::{BudgetUnit, BudgetUsage};
-pub(crate) use effect::{EffectRecord, EffectStage, KeyedRequest, RequestStatus};
-pub use fact::{
-    Attribution, Fact, Json, NextTask, ProgramVersion, RequestKey, Routes, ScatterItem,
-};
+pub use effect::BudgetUnit;
+pub(crate) use effect::{BudgetUsage, EffectRecord, EffectStage, KeyedRequest, RequestStatus};
+pub use fact::Attribution;
+pub(crate) use fact::{Fact, Json, NextTask, ProgramVersion, RequestKey, Routes, ScatterItem};
 pub(crate) use fit::InvalidFact;
 pub(crate) use path::{BadPath, Names, NodeIx, TaskPath};
 pub(crate) use saved::SavedMachine;

@@ -2,7 +2,7 @@
 use std::borrow::Cow;
 
 use fugato_state::State;
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     BoxError, Graph, RunError, RunErrorKind,
@@ -70,6 +70,13 @@ pub(crate) fn items<T: Serialize>(
 ) -> Result<Vec<ScatterItem>, BoxError> {
     let item = |item| Ok(ScatterItem(serde_json::value::to_raw_value(&item)?.into()));
     items.into_iter().map(item).collect()
+}
+
+/// Reads the item of a task.
+pub(crate) fn item<T: DeserializeOwned>(item: Option<&ScatterItem>) -> Result<T, BoxError> {
+    let item = item.ok_or("the task does not come from a scatter")?;
+    let other = |error| format!("the item of the scatter has another type: {error}");
+    Ok(serde_json::from_str(item.0.get()).map_err(other)?)
 }
 
 /// Writes the routes of a step in place of others: each node of the frontier is routed once, on the

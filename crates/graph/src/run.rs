@@ -41,8 +41,9 @@ pub enum RunResult<S> {
         state: Arc<S>,
         /// The questions.
         interrupts: Vec<Interrupt>,
-        /// The saved run, if there is no log; none if there is one.
-        saved: Option<Suspended>,
+        /// The saved run, machine and state as versioned JSON, if there is no log; none if there is
+        /// one.
+        saved: Option<Vec<u8>>,
     },
 }
 
@@ -75,11 +76,6 @@ impl<S> RunResult<S> {
         }
     }
 }
-
-/// The stored form of a run without a log: machine and state, as versioned JSON.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(transparent)]
-pub struct Suspended(pub Vec<u8>);
 
 /// A run under way: a stream of its events, and a future of its end.
 ///

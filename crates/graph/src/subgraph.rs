@@ -5,9 +5,10 @@ use fugato_state::State;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    BoxError, Graph, IntoUpdates, ItemError,
+    BoxError, Graph, IntoUpdates,
     fold::StateFold,
     machine::{Machine, ScatterItem},
+    route,
     scope::{DynScope, Scope, Subgraph},
 };
 
@@ -25,9 +26,8 @@ impl<S> SubgraphInput<'_, S> {
     }
 
     /// Returns the task's item, inside a scatter.
-    pub fn item<T: DeserializeOwned>(&self) -> Result<T, ItemError> {
-        let item = self.item.ok_or(ItemError::NotScattered)?;
-        serde_json::from_str(item.0.get()).map_err(ItemError::Shape)
+    pub fn item<T: DeserializeOwned>(&self) -> Result<T, BoxError> {
+        route::item(self.item)
     }
 }
 

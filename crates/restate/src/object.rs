@@ -56,9 +56,9 @@ impl FugatoThread {
 
     async fn step(agent: Arc<dyn Drive>, thread: ThreadId, limit: Duration) -> HandlerResult<Step> {
         Ok(match agent.drive(&thread, limit).await? {
-            Next::WakeAt(wait) | Next::Retry(wait) => Step::Later {
-                until: wait.until,
-                after: u64::try_from(wait.after.as_millis()).unwrap_or(u64::MAX),
+            Next::WakeAt { until, after } | Next::Retry { until, after } => Step::Later {
+                until,
+                after: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
             },
             Next::Yield => Step::Later { until: 0, after: 0 },
             _ => Step::Rests,

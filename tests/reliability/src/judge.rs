@@ -1,7 +1,7 @@
 //! Whether the evidence, the log and the state of a job agree.
 use std::collections::{BTreeMap, HashMap};
 
-use fugato_graph::{Answers, Fact, HistoryEntry, Runner, ThreadStatus};
+use fugato_graph::{Answers, HistoryEntry, HistoryEvent, Runner, ThreadStatus};
 use fugato_state::ThreadId;
 use fugato_store::MemoryLog;
 use serde_json::Value;
@@ -178,11 +178,11 @@ impl Judge {
     fn doubts(&mut self, name: &str, history: &[HistoryEntry], seen: &[Line]) {
         let mut open = BTreeMap::<Action, DoubtState>::new();
         for entry in history {
-            match &entry.fact {
-                Fact::Intended { task, key, .. } => {
-                    open.insert(action(entry, task.as_deref(), key), DoubtState::No);
+            match entry.event() {
+                HistoryEvent::Intended { task, key, .. } => {
+                    open.insert(action(entry, task, key), DoubtState::No);
                 }
-                Fact::Resumed { tasks, .. } => {
+                HistoryEvent::Resumed { tasks, .. } => {
                     self.verdict.again += tasks.len() as u64;
                     let under_way = open
                         .values_mut()
@@ -192,7 +192,7 @@ impl Judge {
                         self.verdict.doubtful += 1;
                     }
                 }
-                Fact::Asked {
+                HistoryEvent::Asked {
                     task, questions, ..
                 } => {
                     for key in questions
@@ -207,8 +207,9 @@ impl Judge {
                         }
                     }
                 }
-                Fact::Receipt { task, key, .. } | Fact::Undone { task, key, .. } => {
-                    let action = action(entry, task.as_deref(), key);
+                HistoryEvent::Receipt { task, key, .. }
+                | HistoryEvent::Undone { task, key, .. } => {
+                    let action = action(entry, task, key);
                     if open.remove(&action) == Some(DoubtState::Yes) {
                         self.looked_after(name, &action, seen);
                     }
@@ -243,7 +244,7 @@ impl Judge {
     ) {
         let mut given = HashMap::<String, Vec<&Value>>::new();
         for entry in history {
-            if let Fact::Answered { answers, .. } = &entry.fact {
+            if let HistoryEvent::Answered { answers, .. } = entry.event() {
                 for (id, answer) in answers {
                     given
                         .entry(format!("{thread} {id}"))

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fugato_graph::{Fact, HistoryEntry, ThreadStatus};
+use fugato_graph::{HistoryEntry, HistoryEvent, ThreadStatus};
 use fugato_state::ThreadId;
 use fugato_store::{Claim, LeaseRequest, Status, ThreadFilter};
 
@@ -151,8 +151,8 @@ impl Queue {
     pub async fn begun_again(&self) -> TrialResult<Vec<String>> {
         let all = self.history().await?;
         let entries = all.values().flatten();
-        let again = entries.filter_map(|entry| match &entry.fact {
-            Fact::Resumed { tasks, .. } => Some(tasks.iter()),
+        let again = entries.filter_map(|entry| match entry.event() {
+            HistoryEvent::Resumed { tasks, .. } => Some(tasks.iter()),
             _ => None,
         });
         Ok(again

@@ -45,7 +45,7 @@ pub async fn seen<S: State>(
             "at": entry.at,
             "run": entry.run.to_string(),
             "scope": entry.scope,
-            "fact": entry.fact,
+            "fact": entry.stored(),
         })
     });
     let stands = match runner.status(thread).await? {

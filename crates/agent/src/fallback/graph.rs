@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato_graph::{Fact, IntoUpdates, Run, RunError, RunFallback, Runner, StateEdit};
+use fugato_graph::{HistoryEvent, IntoUpdates, Run, RunError, RunFallback, Runner, StateEdit};
 use fugato_state::{RunId, State, ThreadId};
 use futures::TryStreamExt as _;
 
@@ -127,7 +127,7 @@ async fn done<S: State>(
             run = entry.run;
             performed.clear();
         }
-        take(&mut performed, &entry.scope, &entry.fact);
+        take(&mut performed, &entry.scope, entry.event());
     }
     Ok(performed)
 }
@@ -141,7 +141,7 @@ struct PerformedEffect {
 }
 
 impl PerformedEffect {
-    fn of(scope: &str, task: Option<&String>, key: &str) -> Self {
+    fn of(scope: &str, task: Option<&str>, key: &str) -> Self {
         let key = match task {
             Some(task) if scope.is_empty() => format!("{task}/{key}"),
             Some(task) => format!("{scope}/{task}/{key}"),
@@ -152,16 +152,16 @@ impl PerformedEffect {
     }
 }
 
-fn take(performed: &mut Vec<PerformedEffect>, scope: &str, fact: &Fact<String>) {
-    match fact {
-        Fact::Intended { task, key, .. } | Fact::Receipt { task, key, .. } => {
-            let effect = PerformedEffect::of(scope, task.as_ref(), key);
+fn take(performed: &mut Vec<PerformedEffect>, scope: &str, event: HistoryEvent<'_>) {
+    match event {
+        HistoryEvent::Intended { task, key, .. } | HistoryEvent::Receipt { task, key, .. } => {
+            let effect = PerformedEffect::of(scope, task, key);
             if !performed.contains(&effect) {
                 performed.push(effect);
             }
         }
-        Fact::Undone { task, key, .. } => {
-            let undone = PerformedEffect::of(scope, task.as_ref(), key);
+        HistoryEvent::Undone { task, key, .. } => {
+            let undone = PerformedEffect::of(scope, task, key);
             performed.retain(|effect| *effect != undone);
         }
         _ => {}

@@ -1,4 +1,3 @@
-use fugato_graph::TaskTrace;
 use fugato_llm::{Attempt, Usage};
 use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
@@ -72,7 +71,7 @@ impl std::fmt::Display for ModelCall {
     }
 }
 
-/// Returns the calls of models in a task, in the order in which they ended.
-pub fn model_calls(task: &TaskTrace) -> Vec<ModelCall> {
-    task.notes.iter().filter_map(ModelCall::of).collect()
+/// Returns the calls of models in the notes of a task, in the order in which they ended.
+pub fn model_calls(notes: &[EventKind]) -> Vec<ModelCall> {
+    notes.iter().filter_map(ModelCall::of).collect()
 }

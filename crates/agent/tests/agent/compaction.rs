@@ -15,6 +15,7 @@ use fugato_state::{Message, State, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
 use fugato_testkit::{Scripted, ScriptedReply};
+use fugato_trace::RunTrace;
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -126,11 +127,13 @@ async fn compacted(compact: Compact, said: Vec<Message>) -> Ran {
         }
     }
     let state = (*events.await.expect("it ends").state()).clone();
-    let runs = runner.trace(&thread).await.expect("the log can be read");
+    let runs = RunTrace::read(&runner, &thread)
+        .await
+        .expect("the log can be read");
     let statistics = runs
         .iter()
         .flat_map(|run| &run.tasks)
-        .flat_map(compactions)
+        .flat_map(|task| compactions(&task.notes))
         .collect();
     Ran {
         state,

@@ -13,6 +13,7 @@ use fugato_llm::{
 use fugato_state::{Message, Schema, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_testkit::{Scripted, ScriptedReply};
+use fugato_trace::RunTrace;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -147,9 +148,12 @@ async fn run(model: Scripted, words: &str) -> Result<(Booking, usize), BoxError>
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
     let thread = ThreadId::new("t")?;
     let ended = runner.start(&thread, vec![]).await?;
-    let runs = runner.trace(&thread).await?;
+    let runs = RunTrace::read(&runner, &thread).await?;
     let tasks = runs.iter().flat_map(|run| &run.tasks);
-    Ok((ended.state().clone(), tasks.flat_map(model_calls).count()))
+    Ok((
+        ended.state().clone(),
+        tasks.flat_map(|task| model_calls(&task.notes)).count(),
+    ))
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use fugato_memory::{Execution, ExecutionUpdate, WorldSnapshot};
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
+use fugato_trace::RunTrace;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -204,9 +205,7 @@ async fn pln_16b_what_cannot_be_looked_up_is_missing_and_not_old() {
         seen.keys().map(String::as_str).collect::<Vec<_>>(),
         ["configs", "exchanges"]
     );
-    let runs = desk
-        .runner
-        .trace(&desk.thread)
+    let runs = RunTrace::read(&desk.runner, &desk.thread)
         .await
         .expect("the log can be read");
     let notes: Vec<_> = runs

@@ -9,6 +9,7 @@ use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
 use fugato_testkit::sim::{CrashSim, Fault};
+use fugato_trace::RunTrace;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -102,7 +103,9 @@ async fn run(memory: Arc<dyn LongTermMemory>, message: &str) -> (Vec<Value>, Tra
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     let ended = runner.start(&thread, Say(message.to_owned())).await;
     let state = (*ended.expect("it ends").state()).clone();
-    let runs = runner.trace(&thread).await.expect("the log can be read");
+    let runs = RunTrace::read(&runner, &thread)
+        .await
+        .expect("the log can be read");
     let tasks = runs.into_iter().flat_map(|run| run.tasks);
     assert!(
         tasks.clone().all(|task| task.output.is_empty()),

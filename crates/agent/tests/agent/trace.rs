@@ -2,13 +2,14 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_agent::trace::{ModelCall, RecordedModel, model_calls, recorded};
-use fugato_graph::{BoxError, Context, END, Graph, RunTrace, Runner};
+use fugato_graph::{BoxError, Context, END, Graph, Runner};
 use fugato_llm::{
     ChatModel, ChatModelExt as _, ChatRequest, Fallback, ModelError, ModelErrorKind, Usage,
 };
 use fugato_state::{Message, State, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_testkit::{Scripted, ScriptedReply};
+use fugato_trace::RunTrace;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -48,7 +49,9 @@ async fn run(model: impl ChatModel + 'static) -> Vec<RunTrace> {
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     let ended = runner.start(&thread, Say("go".into())).await;
     drop(ended);
-    runner.trace(&thread).await.expect("the log can be read")
+    RunTrace::read(&runner, &thread)
+        .await
+        .expect("the log can be read")
 }
 
 fn busy() -> ScriptedReply {
@@ -57,7 +60,7 @@ fn busy() -> ScriptedReply {
 
 fn calls(runs: &[RunTrace]) -> Vec<ModelCall> {
     let tasks = runs.iter().flat_map(|run| &run.tasks);
-    tasks.flat_map(model_calls).collect()
+    tasks.flat_map(|task| model_calls(&task.notes)).collect()
 }
 
 fn lines(runs: &[RunTrace]) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Reading the items of a conversation from its log.
 use std::collections::HashMap;
 
-use fugato_graph::{Fact, HistoryEntry};
+use fugato_graph::HistoryEvent;
 use fugato_state::{InterruptId, Seq};
 use fugato_stream::Redaction;
 use serde::Serialize;
@@ -48,22 +48,23 @@ impl Timeline {
     /// Adds the items of one record. `timeline_items` returns the items of its changes.
     pub(crate) fn read(
         &mut self,
-        entry: &HistoryEntry,
+        (at, scope): (Seq, &str),
+        event: HistoryEvent<'_>,
         tells: impl FnOnce(&str) -> Vec<TimelineItem>,
     ) {
-        let at = entry.seq;
         // The changes of a subgraph concern its own state.
-        let tells = |updates: &Option<Box<serde_json::value::RawValue>>| match updates {
-            Some(updates) if entry.scope.is_empty() => tells(updates.get()),
+        let tells = |updates: Option<&str>| match updates {
+            Some(updates) if scope.is_empty() => tells(updates),
             _ => vec![],
         };
-        match &entry.fact {
-            Fact::Started { updates, .. } => {
+        match event {
+            HistoryEvent::Started { updates, .. } => {
                 self.words.clear();
                 self.add(at, tells(updates));
             }
-            Fact::Amended { updates, .. } => self.add(at, tells(updates)),
-            Fact::Stepped { updates, notes, .. } | Fact::Finished { updates, notes, .. } => {
+            HistoryEvent::Amended { updates, .. } => self.add(at, tells(updates)),
+            HistoryEvent::Stepped { updates, notes, .. }
+            | HistoryEvent::Finished { updates, notes, .. } => {
                 let noted = notes.iter().filter_map(TimelineItem::noted);
                 let is_thought =
                     |item: &TimelineItem| matches!(item, TimelineItem::ThinkingSummary { .. });
@@ -72,10 +73,10 @@ impl Timeline {
                 self.add(at, tells(updates));
                 self.add(at, others);
             }
-            Fact::Asked { questions, .. } => {
+            HistoryEvent::Asked { questions, .. } => {
                 self.add(at, questions.iter().cloned().map(TimelineItem::asked));
             }
-            Fact::Answered { answers, .. } => {
+            HistoryEvent::Answered { answers, .. } => {
                 for (id, answer) in answers {
                     self.closes(id, QuestionState::Answered, Some(answer));
                     let words = answer.as_str().or_else(|| answer.get("text")?.as_str());
@@ -87,19 +88,19 @@ impl Timeline {
                     }
                 }
             }
-            Fact::Expired { id } | Fact::Withdrawn { id } => {
+            HistoryEvent::Expired { id } | HistoryEvent::Withdrawn { id } => {
                 self.closes(id, QuestionState::Expired, None);
             }
-            Fact::Cancelled { why, .. } => {
+            HistoryEvent::Cancelled { why, .. } => {
                 self.withdraw();
-                let (code, summary) = ("interrupted".to_owned(), why.clone());
+                let (code, summary) = ("interrupted".to_owned(), why.to_owned());
                 self.add(at, [TimelineItem::Status { code, summary }]);
             }
-            Fact::RunFailed { error } => {
-                let (code, summary) = (FAILED.to_owned(), error.clone());
+            HistoryEvent::RunFailed { error } => {
+                let (code, summary) = (FAILED.to_owned(), error.to_owned());
                 self.add(at, [TimelineItem::Status { code, summary }]);
             }
-            Fact::RunEnded { .. } => self.withdraw(),
+            HistoryEvent::RunEnded { .. } => self.withdraw(),
             _ => {}
         }
     }
@@ -162,40 +163,36 @@ fn known(places: &mut HashMap<String, usize>, call: &str, place: usize) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use fugato_state::RunId;
-
     use super::*;
 
-    fn read(timeline: &mut Timeline, seq: Seq, fact: Fact<String>, tells: &[&str]) {
-        let entry = HistoryEntry {
-            seq,
-            at: 0,
-            run: RunId(1),
-            scope: String::new(),
-            fact,
-        };
+    fn read(timeline: &mut Timeline, seq: Seq, event: HistoryEvent<'_>, tells: &[&str]) {
         let said = |text: &&str| TimelineItem::UserText {
             text: (*text).to_owned(),
         };
-        timeline.read(&entry, |_| tells.iter().map(said).collect());
+        timeline.read((seq, ""), event, |_| tells.iter().map(said).collect());
     }
 
-    fn answered(id: &str, words: &str) -> Fact<String> {
-        let answers = vec![(InterruptId(id.into()), words.into())];
-        Fact::Answered { answers, by: None }
+    fn answered(timeline: &mut Timeline, seq: Seq, id: &str, words: &str) {
+        let answers = &[(InterruptId(id.into()), words.into())];
+        read(
+            timeline,
+            seq,
+            HistoryEvent::Answered { answers, by: None },
+            &[],
+        );
     }
 
     #[test]
     fn equal_answers_are_each_shown_and_told_again_by_nobody() {
-        let amended = Fact::Amended {
-            updates: serde_json::value::to_raw_value(&()).ok(),
+        let amended = HistoryEvent::Amended {
+            updates: Some("null"),
             task: None,
-            by: "ada".into(),
-            why: "she told it again".into(),
+            by: "ada",
+            why: "she told it again",
         };
         let mut timeline = Timeline::default();
-        read(&mut timeline, 1, answered("a", "later"), &[]);
-        read(&mut timeline, 2, answered("b", "later"), &[]);
+        answered(&mut timeline, 1, "a", "later");
+        answered(&mut timeline, 2, "b", "later");
         // The state repeats both of them.
         read(&mut timeline, 3, amended, &["later", "later", "now"]);
         let items = timeline.into_items().into_iter();

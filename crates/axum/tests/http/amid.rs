@@ -75,7 +75,7 @@ async fn written(runner: &Runner<Lines>, word: &str) -> String {
     let thread = ThreadId::new("t").unwrap();
     loop {
         let log = runner.history(&thread, 1, 100).await.unwrap();
-        let log: Vec<_> = log.into_iter().map(|entry| json!(entry.fact)).collect();
+        let log: Vec<_> = log.into_iter().map(|entry| json!(entry.stored())).collect();
         if let Some(found) = log.iter().find_map(|fact| fact.get(word)) {
             let id = &found["questions"][0]["id"];
             return id.as_str().unwrap_or_default().to_owned();

@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_cron::{JobClock, JobRunner, Jobs};
-use fugato_graph::{BoxError, Context, END, Fact, Graph, Outcome, Runner, RunnerOptions};
+use fugato_graph::{BoxError, Context, END, Graph, HistoryEvent, Outcome, Runner, RunnerOptions};
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
     Doc, DocEntry, DocFilter, DocKey, DocStore, DocWrite, Intercept, InterceptedLog, MemoryDocs,
@@ -118,8 +118,11 @@ impl World {
             return Ok((vec![], 0));
         };
         let history = runner.history(&thread, 1, 100_000).await?;
-        let is_start = |fact: &Fact<String>| matches!(fact, Fact::Started { .. });
-        let begun = history.iter().filter(|entry| is_start(&entry.fact)).count();
+        let is_start = |event| matches!(event, HistoryEvent::Started { .. });
+        let begun = history
+            .iter()
+            .filter(|entry| is_start(entry.event()))
+            .count();
         Ok((desk.done.clone(), begun))
     }
 }

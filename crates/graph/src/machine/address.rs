@@ -3,7 +3,7 @@ use super::{Fact, NextTask, Routes};
 
 impl<P> Fact<P> {
     /// Returns the fact with converted addresses.
-    pub fn map<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
+    pub(crate) fn map<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
         Ok(match self {
             Self::Started {
                 run,

@@ -90,7 +90,7 @@ pub enum BudgetUnit {
 }
 
 /// The amounts that a run has used, by meter.
-pub type BudgetUsage = BTreeMap<BudgetUnit, u64>;
+pub(crate) type BudgetUsage = BTreeMap<BudgetUnit, u64>;
 
 /// A request that the caller named, and its result.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -8,15 +8,14 @@ use serde_json::{Value, value::RawValue};
 use super::BudgetUsage;
 
 /// JSON that the machine carries and does not parse.
-pub type Json = Box<RawValue>;
+pub(crate) type Json = Box<RawValue>;
 
 /// A fact: the only thing that changes the machine, live and in replay.
 ///
 /// `P` addresses a task: a `Path` in memory, text at rest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", bound(deserialize = "P: Deserialize<'de>"))]
-#[non_exhaustive]
-pub enum Fact<P> {
+pub(crate) enum Fact<P> {
     /// The thread was created.
     Created {
         /// The version of the state.
@@ -261,7 +260,7 @@ fn is_zero(number: &u64) -> bool {
 
 /// The caller's own name for a request, so that a repeat has no second effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestKey {
+pub(crate) struct RequestKey {
     /// The name.
     pub key: String,
     /// A digest of the input.
@@ -283,9 +282,8 @@ pub struct Attribution {
     /// The standing consent that answered in the person's place, such as a flag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<String>,
-    /// The caller's own name for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<RequestKey>,
+    pub(crate) key: Option<RequestKey>,
 }
 
 impl Attribution {
@@ -298,6 +296,12 @@ impl Attribution {
         }
     }
 
+    /// Returns the caller's own name for the request, from [`Answers::keyed`](crate::Answers::keyed);
+    /// none if it has none.
+    pub fn request_key(&self) -> Option<&str> {
+        self.key.as_ref().map(|named| named.key.as_str())
+    }
+
     fugato_state::setters! {
         /// Sets the standing consent that answers in the person's place.
         pub fn standing(consent: impl Into<String>) { standing = Some(consent.into()) }
@@ -306,7 +310,7 @@ impl Attribution {
 
 /// The graph and state version that wrote the facts that follow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProgramVersion {
+pub(crate) struct ProgramVersion {
     /// The fingerprint of the graph.
     pub graph: Arc<str>,
     /// The version of the state.
@@ -315,7 +319,7 @@ pub struct ProgramVersion {
 
 /// The routes of a closing step: everything that routers decided.
 #[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Routes<P> {
+pub(crate) struct Routes<P> {
     /// The next frontier.
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextTask<P>>,
@@ -329,7 +333,7 @@ pub struct Routes<P> {
 
 /// A task, or a scatter of tasks, of the next frontier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NextTask<P> {
+pub(crate) struct NextTask<P> {
     /// The task; of a scatter, the path without the index.
     pub task: P,
     /// The items of a scatter: one task for each.
@@ -340,7 +344,7 @@ pub struct NextTask<P> {
 /// One item of a scatter, as JSON text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ScatterItem(pub Arc<RawValue>);
+pub(crate) struct ScatterItem(pub(crate) Arc<RawValue>);
 
 impl PartialEq for ScatterItem {
     fn eq(&self, other: &Self) -> bool {
@@ -352,7 +356,7 @@ impl Eq for ScatterItem {}
 
 impl<P> Routes<P> {
     /// Returns true if nothing follows.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.next.is_empty() && self.arrived.is_empty() && self.joined.is_empty()
     }
 

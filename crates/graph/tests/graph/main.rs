@@ -11,4 +11,3 @@ mod preview;
 mod reach;
 mod repeats;
 mod stack;
-mod trace;

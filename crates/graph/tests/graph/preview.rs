@@ -6,7 +6,7 @@ mod states;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, thread};
 
 use fugato_graph::{
-    Answers, Compatibility, Fact, Preview, RunError, RunErrorKind, RunResult, Runner,
+    Answers, Compatibility, HistoryEvent, Preview, RunError, RunErrorKind, RunResult, Runner,
     RunnerOptions, ThreadStatus,
 };
 use fugato_state::{Interrupt, InterruptId, Millis, Seq, ThreadId};
@@ -181,13 +181,13 @@ impl StoredThread {
             .expect("the log is read")
         {
             written.head = entry.seq;
-            match entry.fact {
-                Fact::Migrated { .. } => written.migrated = true,
-                Fact::Withdrawn { id } => written.withdrawn.push(id),
-                Fact::Answered { answers, .. } => {
+            match entry.event() {
+                HistoryEvent::Migrated => written.migrated = true,
+                HistoryEvent::Withdrawn { id } => written.withdrawn.push(id.clone()),
+                HistoryEvent::Answered { answers, .. } => {
                     written
                         .answered
-                        .extend(answers.into_iter().map(|(id, _)| id));
+                        .extend(answers.iter().map(|(id, _)| id.clone()));
                 }
                 _ => {}
             }

@@ -148,3 +148,17 @@ fn k5_build_names_every_kind_of_problem_at_once() {
     }
     assert_eq!(found, []);
 }
+
+#[test]
+fn a_label_is_for_a_node_that_exists() {
+    let graph = Graph::<Conversation>::starting_at("a")
+        .node("a", idle)
+        .label("b", "looking")
+        .edge("a", END)
+        .build();
+    let error = graph.expect_err("there is no b").to_string();
+    assert!(
+        error.contains(r#"the label "looking" mentions "b", which is no node"#),
+        "{error}"
+    );
+}

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use fugato_graph::{Drive, Next, RunError, Wait, Wake};
+use fugato_graph::{Drive, Next, RunError, Wake};
 use fugato_restate::{Restate, RestateOptions};
 use fugato_state::ThreadId;
 use fugato_store::MemoryLog;
@@ -114,8 +114,8 @@ impl Drive for Threads {
 fn soon(next: Next) -> Next {
     let after = Duration::ZERO;
     match next {
-        Next::WakeAt(wait) => Next::WakeAt(Wait { after, ..wait }),
-        Next::Retry(wait) => Next::Retry(Wait { after, ..wait }),
+        Next::WakeAt { until, .. } => Next::WakeAt { until, after },
+        Next::Retry { until, .. } => Next::Retry { until, after },
         next => next,
     }
 }

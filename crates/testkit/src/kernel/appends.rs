@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use fugato_graph::{BoxError, Context, END, Fact, Graph, SubgraphInput};
+use fugato_graph::{BoxError, Context, END, Graph, HistoryEntry, HistoryEvent, SubgraphInput};
 use fugato_store::{Head, Status};
 use tokio::sync::Notify;
 
@@ -11,7 +11,7 @@ use super::{
     script::{check, compare},
     world::{NamedNodesExt, Stage, WiringExt},
 };
-use crate::log::{CheckResult, LogFactory, holds, same};
+use crate::log::{CheckResult, LogFactory, same};
 
 /// A step of one task is one record, and one append; the start is stored with the first, the end
 /// with the last.
@@ -234,12 +234,13 @@ pub async fn append_of_a_fork(factory: &dyn LogFactory) -> CheckResult {
     let head = head.map(|head| (head.base, head.seq, head.status));
     same("the fork", head, Some((3, 4, Status::Runnable)))?;
     let records = runner.history(&copy, 4, 10).await?;
-    let facts: Vec<_> = records.into_iter().map(|entry| entry.fact).collect();
-    let forked = matches!(
-        facts.as_slice(),
-        [Fact::Forked { from, seq: 3, .. }] if from == desk.thread.as_str()
-    );
-    holds(forked, || format!("its records are {facts:?}"))?;
+    let events: Vec<_> = records.iter().map(HistoryEntry::event).collect();
+    let from = desk.thread.as_str();
+    same(
+        "its records",
+        events,
+        vec![HistoryEvent::Forked { from, seq: 3 }],
+    )?;
     let before = desk.log_of().head(&desk.thread).await?;
     runner.compact(&desk.thread, 4).await?;
     let after = desk.log_of().head(&desk.thread).await?;

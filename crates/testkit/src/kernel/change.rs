@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use fugato_graph::{
-    Answers, BoxError, Context, END, Fact, Graph, RunErrorKind, StateEdit, SubgraphInput,
+    Answers, BoxError, Context, END, Graph, HistoryEvent, RunErrorKind, StateEdit, SubgraphInput,
 };
 use fugato_state::{MigrateError, State};
 use fugato_store::{Record, Status};
@@ -150,8 +150,8 @@ pub async fn k20_other_changes_go_on_and_are_recorded(factory: &dyn LogFactory) 
         Some("new".to_owned()),
     )?;
     let entry = runner.history(&desk.thread, head + 1, 1).await?.pop();
-    let recorded = entry.is_some_and(|entry| match entry.fact {
-        Fact::Resumed { under, tasks } => &*under.graph == grown.fingerprint() && tasks.is_empty(),
+    let recorded = entry.is_some_and(|entry| match entry.event() {
+        HistoryEvent::Resumed { graph, tasks } => graph == grown.fingerprint() && tasks.is_empty(),
         _ => false,
     });
     holds(recorded, || {

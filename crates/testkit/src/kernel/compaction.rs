@@ -93,7 +93,7 @@ pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> C
             format!("{what}: before it lies {gone:?}")
         })?;
         let later = runner.history(&desk.thread, base + 1, 1_000).await?;
-        let text = |entry: &fugato_graph::HistoryEntry| format!("{} {:?}", entry.seq, entry.fact);
+        let text = |entry: &fugato_graph::HistoryEntry| format!("{entry:?}");
         let expected: Vec<_> = history.iter().skip(at).map(text).collect();
         same(&what, later.iter().map(text).collect(), expected)?;
         let left: Vec<_> = runner.records(&desk.thread).try_collect().await?;

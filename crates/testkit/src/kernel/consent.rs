@@ -1,7 +1,7 @@
 //! Scenarios of consent: K35.
 use expect_test::expect;
 use fugato_graph::{
-    Answers, Attribution, BoxError, Context, END, Fact, Graph, Outcome, ThreadStatus,
+    Answers, Attribution, BoxError, Context, END, Graph, HistoryEvent, Outcome, ThreadStatus,
 };
 use fugato_state::Question;
 use fugato_store::Status;
@@ -204,20 +204,16 @@ pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Check
     let answers = Answers::to(asked.id.clone(), true)?.by(by).keyed("k", &1)?;
     question(runner.resume(&desk.thread, answers).await)?;
     let history = runner.history(&desk.thread, 1, 100).await?;
-    let known = history.into_iter().find_map(|entry| match entry.fact {
-        Fact::Answered { answers, by } => Some((answers, by)),
+    let known = history.iter().find_map(|entry| match entry.event() {
+        HistoryEvent::Answered { answers, by } => Some((answers, by)),
         _ => None,
     });
     let (answers, by) = known.ok_or_else(|| Failure::new("no answer is in the log"))?;
-    same("what was answered", answers, vec![(asked.id, json!(true))])?;
+    same("what was answered", answers, &[(asked.id, json!(true))])?;
     let by = by.ok_or_else(|| Failure::new("the log does not say who answered"))?;
     let told = (by.caller.as_str(), by.door.as_str(), by.standing.as_deref());
     same("who answered", told, ("anna", "terminal", Some("--yes")))?;
-    same(
-        "under which name",
-        by.key.map(|key| key.key),
-        Some("k".to_owned()),
-    )
+    same("under which name", by.request_key(), Some("k"))
 }
 
 /// A node that is called again with an answer acts only if its action is still the one that was

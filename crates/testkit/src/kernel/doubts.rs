@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 
 use expect_test::expect;
 use fugato_graph::{
-    Answers, BoxError, Context, Effect, EffectClass, Fact, InDoubt, NodePolicy, Outcome,
+    Answers, BoxError, Context, Effect, EffectClass, HistoryEvent, InDoubt, NodePolicy, Outcome,
     Reconciliation,
 };
 use fugato_state::Question;
@@ -191,8 +191,8 @@ pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Ch
     let history = desk.opened.clone();
     desk.log = super::RecordingLog::over(history);
     let facts = desk.runner(&graph).history(&desk.thread, 1, 100).await?;
-    let intended = facts.iter().find_map(|entry| match &entry.fact {
-        Fact::Intended { not_after, .. } => Some(*not_after),
+    let intended = facts.iter().find_map(|entry| match entry.event() {
+        HistoryEvent::Intended { not_after, .. } => Some(not_after),
         _ => None,
     });
     let not_after = intended.ok_or_else(|| Failure::new("the intent is not stored"))?;

@@ -135,7 +135,7 @@ pub async fn k29_a_drive_says_what_comes_next(factory: &dyn LogFactory) -> Check
     };
     twice(|next| next == Next::Done).await?;
     runner.submit(&desk.thread, ()).await?;
-    twice(|next| matches!(next, Next::WakeAt(wait) if wait.after > Duration::from_secs(90)))
+    twice(|next| matches!(next, Next::WakeAt { after, .. } if after > Duration::from_secs(90)))
         .await?;
     calls.ran(&["attempt 1"])?;
     desk.clock.advance(130_000);
@@ -166,7 +166,7 @@ pub async fn k29_a_thread_that_is_held_is_retried_when_its_lease_ends(
     let second = stage.desk.runner(&graph);
     for held in [&runner, &second] {
         let next = held.drive(&stage.desk.thread, LONG).await?;
-        let waits = matches!(next, Next::Retry(wait) if wait.after <= Duration::from_secs(10));
+        let waits = matches!(next, Next::Retry { after, .. } if after <= Duration::from_secs(10));
         holds(waits, || format!("it was {next:?}"))?;
     }
     same("what is due meanwhile", second.due(9).await?, vec![])?;

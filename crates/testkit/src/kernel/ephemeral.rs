@@ -1,5 +1,5 @@
 //! Scenarios of the driver without a log: K23.
-use fugato_graph::{Answers, Context, END, Graph, Runner, Suspended};
+use fugato_graph::{Answers, Context, END, Graph, Runner};
 
 use super::{
     fixture::{Calls, Fixture, Page, finished, kind, line, question},
@@ -31,10 +31,9 @@ pub async fn k23_an_ephemeral_run_goes_on_elsewhere(factory: &dyn LogFactory) ->
             "a pause hands out what to go on with, not {ended:?}"
         )));
     };
-    let text = serde_json::to_string(saved)?;
+    let saved = saved.clone();
     question(Ok(ended))?;
     calls.take();
-    let saved: Suspended = serde_json::from_str(&text)?;
     let elsewhere = Runner::ephemeral(graph()?);
     let wrong = kind(elsewhere.resume(&saved, Answers::only("yes")?).await)?;
     let refused = matches!(wrong, fugato_graph::RunErrorKind::Answer(_));

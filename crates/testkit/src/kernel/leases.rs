@@ -144,7 +144,7 @@ pub async fn k14_a_process_takes_nothing_from_itself(factory: &dyn LogFactory) -
     holds(busy(&started), || format!("a start: {started:?}"))?;
     sleeps();
     let next = runner.drive(&desk.thread, lease).await?;
-    holds(matches!(next, Next::Retry(_)), || format!("{next:?}"))?;
+    holds(matches!(next, Next::Retry { .. }), || format!("{next:?}"))?;
     sleeps();
     stage.door.open();
     finished(run.await)?;

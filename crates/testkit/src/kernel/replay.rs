@@ -1,7 +1,7 @@
 //! A check that a log still has its old meaning.
 use std::fmt;
 
-use fugato_graph::{Fact, Runner};
+use fugato_graph::{HistoryEvent, Runner};
 use fugato_state::{State, ThreadId};
 use futures::TryStreamExt as _;
 use serde_json::Value;
@@ -24,7 +24,7 @@ where
     let mut records = runner.records(thread);
     while let Some(entry) = records.try_next().await? {
         // Only a step or an input changes the state; the state behind a barrier is its own.
-        if !entry.is_checkpoint() && !matches!(entry.fact, Fact::Created { .. }) {
+        if !entry.is_checkpoint() && entry.event() != HistoryEvent::Created {
             continue;
         }
         let state = runner.state_at(thread, entry.seq).await?;

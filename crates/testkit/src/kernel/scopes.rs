@@ -2,7 +2,9 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use fugato_graph::{Context, Fact, Graph, RunnerOptions, Schedule, SubgraphInput, ThreadStatus};
+use fugato_graph::{
+    Context, Graph, HistoryEvent, RunnerOptions, Schedule, SubgraphInput, ThreadStatus,
+};
 use fugato_stream::EventKind;
 use tokio::sync::Barrier;
 
@@ -221,11 +223,13 @@ async fn finished_tasks(desk: &Fixture, graph: &Graph<Page>) -> Result<Vec<Strin
     let alive = super::RecordingLog::over(desk.opened.clone());
     let runner = fugato_graph::Runner::new(graph.clone(), Arc::new(alive));
     let history = runner.history(&desk.thread, 1, 1_000).await?;
-    let finished = history.into_iter().filter_map(|entry| match entry.fact {
-        Fact::Stepped { task, .. } | Fact::Finished { task, .. } => Some(match &*entry.scope {
-            "" => task,
-            scope => format!("{scope}/{task}"),
-        }),
+    let finished = history.iter().filter_map(|entry| match entry.event() {
+        HistoryEvent::Stepped { task, .. } | HistoryEvent::Finished { task, .. } => {
+            Some(match &*entry.scope {
+                "" => task.to_owned(),
+                scope => format!("{scope}/{task}"),
+            })
+        }
         _ => None,
     });
     Ok(finished.collect())

@@ -22,8 +22,8 @@ use std::{
 
 use expect_test::Expect;
 use fugato_graph::{
-    Answers, BuildError, Fact, Graph, InDoubt, Next, Run, RunError, RunErrorKind, RunResult,
-    Runner, RunnerOptions, StateEdit, ThreadStatus,
+    Answers, BuildError, Graph, HistoryEntry, HistoryEvent, InDoubt, Next, Run, RunError,
+    RunErrorKind, RunResult, Runner, RunnerOptions, StateEdit, ThreadStatus,
 };
 use fugato_state::{Interrupt, ThreadId};
 use fugato_store::{Commit, ThreadAdmin};
@@ -315,9 +315,9 @@ impl<'a> Script<'a> {
             (ThreadStatus::Idle, Next::Done) => {
                 let head = self.stage.desk.head().await?;
                 let last = reader.history(&name, head, 1).await?.pop();
-                self.end = match last.map(|last| last.fact) {
-                    Some(Fact::RunEnded { output: Some(json) }) => format!("= {}", json.get()),
-                    Some(Fact::RunEnded { output: None }) => "=".to_owned(),
+                self.end = match last.as_ref().map(HistoryEntry::event) {
+                    Some(HistoryEvent::RunEnded { output: Some(json) }) => format!("= {json}"),
+                    Some(HistoryEvent::RunEnded { output: None }) => "=".to_owned(),
                     _ => {
                         self.say(FAILED);
                         String::new()
@@ -326,16 +326,16 @@ impl<'a> Script<'a> {
                 true
             }
             // Another process may have it, of which a request would be told so.
-            (ThreadStatus::Failed { .. }, Next::Done) | (_, Next::Retry(_)) => {
+            (ThreadStatus::Failed { .. }, Next::Done) | (_, Next::Retry { .. }) => {
                 self.say(FAILED);
                 true
             }
-            (ThreadStatus::Waiting(open), Next::WaitForAnswer | Next::WakeAt(_)) => {
+            (ThreadStatus::Waiting(open), Next::WaitForAnswer | Next::WakeAt { .. }) => {
                 self.asks(open);
                 let ends = open.iter().any(|asked| asked.question.expires_at.is_some());
-                ends == matches!(next, Next::WakeAt(_))
+                ends == matches!(next, Next::WakeAt { .. })
             }
-            (ThreadStatus::Sleeping { .. }, Next::WakeAt(_)) => {
+            (ThreadStatus::Sleeping { .. }, Next::WakeAt { .. }) => {
                 self.end = "= sleeps".into();
                 true
             }

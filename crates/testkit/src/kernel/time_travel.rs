@@ -77,11 +77,7 @@ pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Chec
     for entry in runner.history(&desk.thread, 1, 100).await? {
         let copy = thread(&format!("copy {}", entry.seq));
         let forked = runner.fork(&desk.thread, entry.seq, &copy).await;
-        same(
-            &format!("{:?}", entry.fact),
-            forked.is_ok(),
-            entry.is_checkpoint(),
-        )?;
+        same(&format!("{entry:?}"), forked.is_ok(), entry.is_checkpoint())?;
         if forked.is_err() {
             same("nothing", desk.log_head(&copy).await?, 0)?;
             continue;

@@ -1,7 +1,7 @@
 //! The words of a transcript, which are the same on every store and in every run.
 use std::collections::BTreeMap;
 
-use fugato_graph::{Compatibility, FinishedTask, Look, Preview, RunErrorKind};
+use fugato_graph::{Compatibility, Look, Preview, RunErrorKind};
 use fugato_state::{Interrupt, InterruptId};
 use fugato_store::{Commit, Record, Status};
 use fugato_stream::{Event, EventKind};
@@ -112,7 +112,7 @@ fn is_time(text: &str) -> bool {
 pub(super) fn look(look: &Look<Page>) -> String {
     let lines = look.state.lines.join(" | ");
     let mut line = format!("= at {} {lines}", look.head);
-    for FinishedTask { task, updates, .. } in &look.finished {
+    for (task, updates) in &look.finished {
         line.extend(["; finished ", task, " ", &updates.to_string()]);
     }
     line

@@ -10,6 +10,7 @@ use fugato::{
     llm::{ChatDelta, ChatModel, FinishReason, ModelError, ModelErrorKind},
     state::{Message, Role, ToolCall},
     stream::EventKind,
+    trace::RunTrace,
 };
 use fugato_testkit::{
     Scripted, ScriptedReply, assert_contains, assert_starts_with,
@@ -314,7 +315,7 @@ async fn what_a_conversation_shows_is_told_by_its_changes() {
     let before = desk.runner().history(desk.thread(), 1, 99).await;
     let mut told = vec![];
     for entry in before.unwrap() {
-        let entry = serde_json::to_value(&entry.fact).unwrap();
+        let entry = serde_json::to_value(entry.stored()).unwrap();
         let fact = entry.as_object().unwrap().values().next().unwrap();
         if let Some(updates) = fact.get("updates") {
             let updates: Vec<ReactUpdate> = serde_json::from_value(updates.clone()).unwrap();
@@ -387,9 +388,9 @@ async fn l16_the_trace_tells_who_was_asked() {
     ] {
         let reply = desk.says("2 + 2").await;
         assert_eq!(reply.metadata.llm_calls, expected, "rules are no model");
-        let runs = desk.runner().trace(desk.thread()).await.unwrap();
+        let runs = RunTrace::read(&desk.runner(), desk.thread()).await.unwrap();
         let tasks = runs[0].tasks.iter();
-        let asked = tasks.flat_map(fugato::agent::trace::model_calls);
+        let asked = tasks.flat_map(|task| fugato::agent::trace::model_calls(&task.notes));
         assert_eq!(asked.count(), usize::try_from(expected).unwrap());
     }
 }

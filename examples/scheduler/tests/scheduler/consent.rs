@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, RunnerOptions, ThreadId,
     axum::{AgentRoutes, AllowAll},
-    graph::Fact,
+    graph::HistoryEvent,
     llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError},
     sqlite::rusqlite::Connection,
 };
@@ -215,14 +215,13 @@ impl Room {
             let thread = ThreadId::new(name)?;
             let history = service.runner().history(&thread, 1, 10_000).await;
             for entry in history.unwrap_or_default() {
-                let Fact::Started {
+                let HistoryEvent::Started {
                     updates: Some(updates),
-                    ..
-                } = &entry.fact
+                } = entry.event()
                 else {
                     continue;
                 };
-                let updates: Vec<Update> = serde_json::from_str(updates.get())?;
+                let updates: Vec<Update> = serde_json::from_str(updates)?;
                 for update in updates {
                     let Update::Requested(request) = update else {
                         continue;

@@ -1,6 +1,7 @@
 //! Tests of the legacy path: it gives the same answers, it takes over, and it can be chosen.
 use std::{collections::BTreeSet, sync::atomic::Ordering};
 
+use fugato::trace::RunTrace;
 use fugato_testkit::{Scripted, assert_contains};
 use serde_json::{Value, json};
 use steward::{
@@ -182,7 +183,9 @@ async fn stw_t1_t2_the_graph_is_the_default_and_legacy_can_be_chosen() {
     assert_eq!(waits["runtime"], "legacy");
     assert_written(&legacy.agree().await, "A-1");
     // No node of the graphs that understand was there.
-    let runs = legacy.clerk.runner().trace(&thread()).await.unwrap();
+    let runs = RunTrace::read(legacy.clerk.runner(), &thread())
+        .await
+        .unwrap();
     let mut tasks = runs[0].tasks.iter();
     assert!(tasks.all(|task| !task.node().contains("detect_model_intent")));
 }
@@ -251,7 +254,9 @@ async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twic
 async fn stw_7_the_log_tells_the_reason_of_a_rollback() -> TestResult {
     let reasons = async |stage: &StewardFixture| {
         let history = stage.clerk.runner().history(&thread(), 1, 10_000).await?;
-        let facts = history.iter().map(|entry| json!(entry.fact).to_string());
+        let facts = history
+            .iter()
+            .map(|entry| json!(entry.stored()).to_string());
         let told = facts.collect::<Vec<_>>().join("\n");
         Ok::<_, fugato::BoxError>((told, stage.state().await.rollback.clone()))
     };

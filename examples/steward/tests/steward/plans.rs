@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use expect_test::expect;
-use fugato::RunnerOptions;
+use fugato::{RunnerOptions, trace::RunTrace};
 use fugato_testkit::assert_contains;
 use serde_json::{Value, json};
 use steward::{
@@ -333,7 +333,7 @@ async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> TestRes
     let stage = StewardFixture::new().await;
     stage.chat(TRIP).await;
     stage.agree().await;
-    let runs = stage.clerk.runner().trace(&thread()).await?;
+    let runs = RunTrace::read(stage.clerk.runner(), &thread()).await?;
     let mut nodes: Vec<_> = runs[0]
         .tasks
         .iter()

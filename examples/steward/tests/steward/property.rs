@@ -473,7 +473,7 @@ impl Model {
             let runner = self.stage.clerk.runner();
             let history = runner.history(&thread(chat), 1, 10_000).await;
             for entry in history.unwrap_or_default() {
-                let fact = serde_json::to_value(&entry.fact).unwrap_or_default();
+                let fact = serde_json::to_value(entry.stored()).unwrap_or_default();
                 collect(name, &fact, &mut findings);
             }
         }

@@ -1,5 +1,5 @@
 //! Of many who answer the same question at once, one is heard.
-use fugato_graph::{AnswerError, Answers, Fact, RunErrorKind, RunResult};
+use fugato_graph::{AnswerError, Answers, HistoryEvent, RunErrorKind, RunResult};
 use fugato_state::ThreadId;
 use reliability::{
     BoxError,
@@ -57,7 +57,7 @@ async fn one_is_heard(kind: Kind) -> Result<(), BoxError> {
     let history = runner.history(&thread, 1, 100).await?;
     let answers = history
         .iter()
-        .filter(|entry| matches!(entry.fact, Fact::Answered { .. }));
+        .filter(|entry| matches!(entry.event(), HistoryEvent::Answered { .. }));
     assert_eq!(answers.count(), 1);
     Ok(())
 }

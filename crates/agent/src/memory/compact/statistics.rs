@@ -1,4 +1,3 @@
-use fugato_graph::TaskTrace;
 use fugato_memory::SummaryRequest;
 use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
@@ -59,8 +58,7 @@ impl CompactionStatistics {
     }
 }
 
-/// Returns the statistics of the compactions of a task.
-pub fn compactions(task: &TaskTrace) -> Vec<CompactionStatistics> {
-    let notes = task.notes.iter();
-    notes.filter_map(CompactionStatistics::of).collect()
+/// Returns the statistics of the compactions in the notes of a task.
+pub fn compactions(notes: &[EventKind]) -> Vec<CompactionStatistics> {
+    notes.iter().filter_map(CompactionStatistics::of).collect()
 }

@@ -17,6 +17,7 @@ use fugato_state::{Message, Role, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
 use fugato_testkit::{Scripted, ScriptedReply};
+use fugato_trace::RunTrace;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
@@ -277,9 +278,9 @@ async fn a_rule_that_decides_is_no_call_of_a_model() -> TestResult {
         "final",
     ];
     assert_eq!(told.collect::<Vec<_>>(), expected);
-    let runs = runner.trace(&thread()).await?;
+    let runs = RunTrace::read(&runner, &thread()).await?;
     let tasks = runs.iter().flat_map(|run| &run.tasks);
-    assert_eq!(tasks.flat_map(model_calls).count(), 2);
+    assert_eq!(tasks.flat_map(|task| model_calls(&task.notes)).count(), 2);
     Ok(())
 }
 

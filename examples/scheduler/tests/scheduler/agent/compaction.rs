@@ -8,6 +8,7 @@ use fugato::{
     prompt::{EstimatedTokens, TokenCount as _},
     state::{Compaction, ConversationUpdate, Message, ToolCall},
     stream::EventKind,
+    trace::RunTrace,
 };
 use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains, consent::WorldStore};
 use scheduler::{
@@ -89,9 +90,11 @@ fn asked(stage: &Talk, name: &str) -> Vec<ChatRequest> {
 
 /// Returns the statistics from the log.
 async fn statistics(stage: &Talk) -> Vec<CompactionStatistics> {
-    let runs = stage.runner().trace(stage.thread()).await.unwrap();
+    let runs = RunTrace::read(&stage.runner(), stage.thread())
+        .await
+        .unwrap();
     let tasks = runs.iter().flat_map(|run| &run.tasks);
-    tasks.flat_map(compactions).collect()
+    tasks.flat_map(|task| compactions(&task.notes)).collect()
 }
 
 /// Returns the statuses of the compaction that a person sees.

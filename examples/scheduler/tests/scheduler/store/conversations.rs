@@ -1,6 +1,6 @@
 //! The calendar during conversations about it.
 
-use fugato::{graph::Fact, state::ThreadId, stream::ToolStatus};
+use fugato::{graph::HistoryEvent, state::ThreadId, stream::ToolStatus};
 use fugato_testkit::{Scripted, assert_contains};
 use scheduler::{
     agent::{AgentState, QuestionTopic, Request, TerminalStatus},
@@ -98,12 +98,9 @@ async fn sch_c17_a_confirmed_write_is_stored_at_once_and_the_log_tells_who_agree
     let runner = desk.stage.runner();
     let history = runner.history(desk.stage.thread(), 1, 100);
     let history = history.await.unwrap();
-    let told: Vec<String> = history
-        .iter()
-        .map(|entry| format!("{:?}", entry.fact))
-        .collect();
+    let told: Vec<String> = history.iter().map(|entry| format!("{entry:?}")).collect();
     let answered = history.iter().position(|entry| {
-        matches!(&entry.fact, Fact::Answered { answers, .. } if format!("{answers:?}").contains(&card))
+        matches!(entry.event(), HistoryEvent::Answered { answers, .. } if format!("{answers:?}").contains(&card))
     });
     let stored = told
         .iter()

@@ -12,7 +12,7 @@ use fugato::{
     BoxError, Runner, StoreError, ThreadId,
     cli::{App, Flags, ThreadResources as _},
     cron::{Job, JobClock, JobError, JobSpec, Jobs},
-    graph::{Fact, ThreadStatus},
+    graph::{HistoryEvent, ThreadStatus},
     store::{Intercept, InterceptedLog, StoreCall, StoreErrorKind},
 };
 use jiff::tz::TimeZone;
@@ -71,7 +71,7 @@ async fn begun(stage: &Home, thread: &ThreadId) -> Result<usize, BoxError> {
     let history = stage.runner().history(thread, 1, 1000).await?;
     let begun = history
         .iter()
-        .filter(|entry| matches!(entry.fact, Fact::Started { .. }));
+        .filter(|entry| matches!(entry.event(), HistoryEvent::Started { .. }));
     Ok(begun.count())
 }
 

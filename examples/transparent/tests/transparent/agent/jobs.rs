@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use fugato::{
     EventKind, ThreadId,
     cron::{Job, JobClock, JobRunner, JobSpec, Jobs},
-    graph::Fact,
+    graph::HistoryEvent,
     store::{DocKey, DocStoreExt as _, Namespace},
 };
 use jiff::tz::TimeZone;
@@ -86,7 +86,7 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
     let history = again.runner().history(&thread, 1, 1000).await?;
     let started = history
         .iter()
-        .filter(|entry| matches!(entry.fact, Fact::Started { .. }));
+        .filter(|entry| matches!(entry.event(), HistoryEvent::Started { .. }));
     assert_eq!(started.count(), 1, "it ran once");
     let next = jobs(&again).await;
     let day = 24 * 60 * 60 * 1000;

@@ -4,6 +4,7 @@ use fugato::{
     EventKind,
     agent::trace::model_calls,
     llm::{ModelError, ModelErrorKind},
+    trace::RunTrace,
 };
 use fugato_testkit::{Scripted, ScriptedReply, assert_contains, assert_starts_with};
 use serde_json::json;
@@ -69,9 +70,11 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
         ],
     );
     assert_eq!(model.left(), 0);
-    let runs = stage.runner().trace(stage.thread()).await.expect("a log");
+    let runs = RunTrace::read(&stage.runner(), stage.thread())
+        .await
+        .expect("a log");
     let tasks = runs.iter().flat_map(|run| &run.tasks);
-    assert_eq!(tasks.flat_map(model_calls).count(), 6);
+    assert_eq!(tasks.flat_map(|task| model_calls(&task.notes)).count(), 6);
 }
 
 #[tokio::test]

@@ -1,17 +1,15 @@
 use std::collections::HashMap;
 
+use fugato_graph::{HistoryEntry, HistoryEvent};
 use fugato_state::{InterruptId, Millis, say};
+use fugato_stream::EventKind;
 
-use super::{AttemptStatus, AttemptTrace, RunStatus, RunTrace, TaskTrace, span};
-use crate::{
-    HistoryEntry,
-    machine::{Fact, NextTask},
-};
+use crate::run::{AttemptStatus, AttemptTrace, RunStatus, RunTrace, TaskTrace, span};
 
 /// The traces of the records so far.
 #[derive(Default)]
-pub(super) struct TraceBuilder {
-    pub(super) runs: Vec<RunTrace>,
+pub(crate) struct TraceBuilder {
+    pub(crate) runs: Vec<RunTrace>,
     /// The positions of tasks that may still change: run and task, by scope and address.
     open: HashMap<(String, String), (usize, usize)>,
     /// The updates of tasks whose step has not closed, by scope.
@@ -28,139 +26,128 @@ struct TracePoint {
 }
 
 impl TraceBuilder {
-    pub(super) fn push(&mut self, entry: HistoryEntry) {
-        let HistoryEntry {
-            seq,
-            at,
-            run,
-            scope,
-            fact,
-        } = entry;
-        if self.runs.last().is_none_or(|last| last.run != run) && !is_about_the_thread(&fact) {
+    pub(crate) fn push(&mut self, entry: &HistoryEntry) {
+        let (run, event) = (entry.run, entry.event());
+        if self.runs.last().is_none_or(|last| last.run != run) && !is_about_the_thread(event) {
             self.runs.push(RunTrace {
                 run,
-                seq,
-                began: at,
+                seq: entry.seq,
+                began: entry.at,
                 ended: None,
                 end: None,
                 tasks: vec![],
             });
         }
-        self.take(&TracePoint { at, scope }, fact);
+        let place = TracePoint {
+            at: entry.at,
+            scope: entry.scope.clone(),
+        };
+        let input = self.take(&place, event);
+        for (task, item) in entry.due() {
+            self.begin(&place, &task, item.unwrap_or(&input));
+        }
     }
 
-    fn take(&mut self, place: &TracePoint, fact: Fact<String>) {
-        match fact {
-            Fact::Started { updates, next, .. } => {
-                self.due(
-                    place,
-                    next,
-                    updates.as_deref().map_or("", |json| json.get()),
-                );
-            }
-            Fact::Entered { state, next, .. } => self.due(place, next, state.get()),
-            Fact::Stepped {
-                task,
-                attempt,
-                updates,
-                notes,
-                routes,
-            } => {
-                let output = updates.as_deref().map_or("", |json| json.get());
-                let seen = self.ended(place, &task, attempt, AttemptStatus::Done, None);
-                seen.output = cut(output);
-                seen.notes = notes;
-                self.due(place, routes.next, output);
-            }
-            Fact::Finished {
+    /// Takes an event in, and returns the input of the tasks that are due after it.
+    fn take(&mut self, place: &TracePoint, event: HistoryEvent<'_>) -> String {
+        match event {
+            HistoryEvent::Started { updates } => return updates.unwrap_or_default().to_owned(),
+            HistoryEvent::Entered { state } => return state.to_owned(),
+            HistoryEvent::Stepped {
                 task,
                 attempt,
                 updates,
                 notes,
             } => {
-                let output = updates.as_deref().map_or("", |json| json.get());
-                let seen = self.ended(place, &task, attempt, AttemptStatus::Done, None);
-                seen.output = cut(output);
-                seen.notes = notes;
+                let output = updates.unwrap_or_default();
+                self.done(place, (task, attempt), output, notes);
+                return output.to_owned();
+            }
+            HistoryEvent::Finished {
+                task,
+                attempt,
+                updates,
+                notes,
+            } => {
+                let output = updates.unwrap_or_default();
+                self.done(place, (task, attempt), output, notes);
                 let changed = self.changed.entry(place.scope.clone()).or_default();
                 changed.push_str(output);
             }
-            Fact::Closed { routes } => {
-                let changed = self.changed.remove(&place.scope).unwrap_or_default();
-                self.due(place, routes.next, &changed);
-            }
-            Fact::Failed {
+            HistoryEvent::Closed => return self.changed.remove(&place.scope).unwrap_or_default(),
+            HistoryEvent::Failed {
                 task,
                 attempt,
                 error,
                 retry_at,
             } => {
-                let seen = self.ended(place, &task, attempt, AttemptStatus::Failed, Some(error));
+                let error = Some(error.to_owned());
+                let seen = self.ended(place, task, attempt, AttemptStatus::Failed, error);
                 if let Some(began) = retry_at {
                     seen.end = AttemptStatus::Open;
                     seen.attempts.push(begun(attempt.saturating_add(1), began));
-                    self.reopen(place, &task);
+                    self.reopen(place, task);
                 }
             }
-            Fact::Resumed { tasks, .. } => self.resumed(place, tasks),
-            Fact::Intended {
+            HistoryEvent::Resumed { tasks, .. } => self.resumed(place, tasks),
+            HistoryEvent::Intended {
                 task: Some(task),
                 key,
                 ..
-            } => self.effect(place, &task, &key, false),
-            Fact::Receipt {
+            } => self.effect(place, task, key, false),
+            HistoryEvent::Receipt {
                 task: Some(task),
                 key,
-                ..
-            } => self.effect(place, &task, &key, true),
+            } => self.effect(place, task, key, true),
             other => self.wait(place, other),
         }
+        String::new()
     }
 
-    fn wait(&mut self, place: &TracePoint, fact: Fact<String>) {
-        match fact {
-            Fact::Asked {
-                task, questions, ..
-            } => {
-                self.seen(place, &task).end = AttemptStatus::Waiting;
-                let address = (place.scope.clone(), task);
-                let ids = questions.into_iter().map(|question| question.id);
+    fn wait(&mut self, place: &TracePoint, event: HistoryEvent<'_>) {
+        match event {
+            HistoryEvent::Asked { task, questions } => {
+                self.seen(place, task).end = AttemptStatus::Waiting;
+                let address = (place.scope.clone(), task.to_owned());
+                let ids = questions.iter().map(|question| question.id.clone());
                 self.asked.extend(ids.map(|id| (id, address.clone())));
                 self.since.entry(address).or_insert(place.at);
             }
-            Fact::Answered { answers, .. } => {
+            HistoryEvent::Answered { answers, .. } => {
                 for (id, _) in answers {
-                    self.answered(place, &id);
+                    self.answered(place, id);
                 }
             }
-            Fact::Expired { id } | Fact::Withdrawn { id } => self.answered(place, &id),
-            Fact::Amended {
+            HistoryEvent::Expired { id } | HistoryEvent::Withdrawn { id } => {
+                self.answered(place, id);
+            }
+            HistoryEvent::Amended {
                 task: Some(task), ..
             } => {
-                let number = self
-                    .seen(place, &task)
-                    .attempts
-                    .last()
-                    .map_or(1, |last| last.number);
-                self.ended(place, &task, number, AttemptStatus::Done, None);
+                let attempts = &self.seen(place, task).attempts;
+                let number = attempts.last().map_or(1, |last| last.number);
+                self.ended(place, task, number, AttemptStatus::Done, None);
             }
             other => self.rest(place, other),
         }
     }
 
-    fn rest(&mut self, place: &TracePoint, fact: Fact<String>) {
-        let end = match fact {
+    fn rest(&mut self, place: &TracePoint, event: HistoryEvent<'_>) {
+        let end = match event {
             // A scope ends with its task.
             _ if !place.scope.is_empty() => return,
-            Fact::RunEnded { .. } => RunStatus::Finished,
-            Fact::RunFailed { error } => RunStatus::Failed { error },
-            Fact::Cancelled { by, why, .. } => {
+            HistoryEvent::RunEnded { .. } => RunStatus::Finished,
+            HistoryEvent::RunFailed { error } => RunStatus::Failed {
+                error: error.to_owned(),
+            },
+            HistoryEvent::Cancelled { by, why, .. } => {
                 for (run, task) in self.open.drain().map(|(_, at)| at) {
                     let run = self.runs.get_mut(run);
                     if let Some(task) = run.and_then(|run| run.tasks.get_mut(task)) {
                         task.end = AttemptStatus::Dropped;
                     }
                 }
+                let (by, why) = (by.to_owned(), why.to_owned());
                 RunStatus::Cancelled { by, why }
             }
             _ => return,
@@ -171,20 +158,19 @@ impl TraceBuilder {
         }
     }
 
-    /// Adds tasks that are due from now on.
-    fn due(&mut self, place: &TracePoint, next: Vec<NextTask<String>>, input: &str) {
-        for NextTask { task, items } in next {
-            match items {
-                None => self.begin(place, &task, input),
-                Some(items) => {
-                    for (at, item) in items.iter().enumerate() {
-                        self.begin(place, &format!("{task}[{at}]"), item.0.get());
-                    }
-                }
-            }
-        }
+    fn done(
+        &mut self,
+        place: &TracePoint,
+        (task, attempt): (&str, u32),
+        output: &str,
+        notes: &[EventKind],
+    ) {
+        let seen = self.ended(place, task, attempt, AttemptStatus::Done, None);
+        seen.output = cut(output);
+        seen.notes = notes.to_vec();
     }
 
+    /// Adds a task that is due from now on.
     fn begin(&mut self, place: &TracePoint, task: &str, input: &str) {
         self.seen(place, task).input = cut(input);
     }
@@ -248,10 +234,11 @@ impl TraceBuilder {
     }
 
     /// Records that attempts under way were lost, and that failed tasks are tried again.
-    fn resumed(&mut self, place: &TracePoint, tasks: Vec<(String, u32)>) {
+    fn resumed(&mut self, place: &TracePoint, tasks: &[(String, u32)]) {
         for (task, number) in tasks {
-            self.reopen(place, &task);
-            let seen = self.seen(place, &task);
+            let number = *number;
+            self.reopen(place, task);
+            let seen = self.seen(place, task);
             seen.end = AttemptStatus::Open;
             match seen.attempts.last_mut() {
                 // It slept until its next try, which begins now.
@@ -311,14 +298,14 @@ fn lost() -> String {
 }
 
 /// Returns true if a record belongs to no run in particular, or to an earlier one.
-fn is_about_the_thread(fact: &Fact<String>) -> bool {
+fn is_about_the_thread(event: HistoryEvent<'_>) -> bool {
     matches!(
-        fact,
-        Fact::Created { .. }
-            | Fact::Forked { .. }
-            | Fact::Migrated { .. }
-            | Fact::Amended { task: None, .. }
-            | Fact::HandedOver {}
+        event,
+        HistoryEvent::Created
+            | HistoryEvent::Forked { .. }
+            | HistoryEvent::Migrated
+            | HistoryEvent::Amended { task: None, .. }
+            | HistoryEvent::HandedOver
     )
 }
 

@@ -7,13 +7,11 @@ use std::{
     time::Duration,
 };
 
-use fugato_graph::{
-    Answers, AttemptStatus, BoxError, Context, END, EffectClass, Graph, NodePolicy, Outcome,
-    RunStatus, RunTrace, Runner, TaskTrace,
-};
-use fugato_state::{Millis, State, ThreadId};
+use fugato_graph::{Answers, BoxError, Context, END, Graph, NodePolicy, Outcome, Runner};
+use fugato_state::{EffectClass, Millis, State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
+use fugato_trace::{AttemptStatus, RunStatus, RunTrace, TaskTrace};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
@@ -136,7 +134,9 @@ async fn the_log_tells_durations_attempts_and_errors_of_every_task() {
     let answer = Answers::only("both").expect("a text is JSON");
     runner.resume(&thread(), answer).await.expect("it ends");
 
-    let runs = runner.trace(&thread()).await.expect("the log can be read");
+    let runs = RunTrace::read(&runner, &thread())
+        .await
+        .expect("the log can be read");
     let [run] = &runs[..] else {
         panic!("{runs:?}");
     };
@@ -162,9 +162,16 @@ async fn the_log_tells_durations_attempts_and_errors_of_every_task() {
 #[tokio::test(start_paused = true)]
 async fn a_trace_of_an_unfinished_run_says_what_it_waits_for() {
     let runner = Runner::new(graph(), log());
-    assert_eq!(runner.trace(&thread()).await.expect("nothing is there"), []);
+    assert_eq!(
+        RunTrace::read(&runner, &thread())
+            .await
+            .expect("nothing is there"),
+        []
+    );
     runner.start(&thread(), say("go")).await.expect("it asks");
-    let runs = runner.trace(&thread()).await.expect("the log can be read");
+    let runs = RunTrace::read(&runner, &thread())
+        .await
+        .expect("the log can be read");
     let ends: Vec<_> = runs
         .iter()
         .flat_map(|run| &run.tasks)
@@ -187,7 +194,9 @@ async fn a_trace_of_an_unfinished_run_says_what_it_waits_for() {
         .cancel(&thread(), "Ada", "enough")
         .await
         .expect("it can be cancelled");
-    let runs = runner.trace(&thread()).await.expect("the log can be read");
+    let runs = RunTrace::read(&runner, &thread())
+        .await
+        .expect("the log can be read");
     let last = runs
         .last()
         .and_then(|run| run.tasks.last())
@@ -224,13 +233,17 @@ async fn what_failed_and_was_tried_again_is_one_task_with_two_attempts() {
         .start(&thread(), say("go"))
         .await
         .expect_err("it fails");
-    let failed = runner.trace(&thread()).await.expect("the log can be read");
+    let failed = RunTrace::read(&runner, &thread())
+        .await
+        .expect("the log can be read");
     assert!(matches!(
         failed.first().and_then(|run| run.end.clone()),
         Some(RunStatus::Failed { error }) if error.contains("no paper")
     ));
     runner.retry(&thread()).await.expect("it ends");
-    let runs = runner.trace(&thread()).await.expect("the log can be read");
+    let runs = RunTrace::read(&runner, &thread())
+        .await
+        .expect("the log can be read");
     let [run] = &runs[..] else {
         panic!("{runs:?}");
     };
@@ -277,7 +290,9 @@ async fn tasks_of_a_subgraph_are_told_under_its_scope() {
         .expect("the graph is sound");
     let runner = Runner::new(graph, log());
     runner.start(&thread(), say("go")).await.expect("it ends");
-    let runs = runner.trace(&thread()).await.expect("the log can be read");
+    let runs = RunTrace::read(&runner, &thread())
+        .await
+        .expect("the log can be read");
     let told: Vec<_> = runs
         .iter()
         .flat_map(|run| &run.tasks)
@@ -297,19 +312,5 @@ async fn tasks_of_a_subgraph_are_told_under_its_scope() {
             ("", "letter#1", label, took),
             ("letter#1", "pen#1", label, took)
         ]
-    );
-}
-
-#[test]
-fn a_label_is_for_a_node_that_exists() {
-    let graph = Graph::<Lines>::starting_at("a")
-        .node("a", async |_: Context<Lines>| ())
-        .label("b", "looking")
-        .edge("a", END)
-        .build();
-    let error = graph.expect_err("there is no b").to_string();
-    assert!(
-        error.contains(r#"the label "looking" mentions "b", which is no node"#),
-        "{error}"
     );
 }

@@ -1,13 +1,11 @@
-//! The trace of a thread, from the log alone.
-mod fold;
-
 use std::time::Duration;
 
+use fugato_graph::{HistoryEntry, RunError, Runner};
 use fugato_state::{Millis, RunId, Seq, State, ThreadId};
 use fugato_stream::EventKind;
 use futures::TryStreamExt as _;
 
-use crate::{HistoryEntry, RunError, Runner};
+use crate::fold::TraceBuilder;
 
 /// The trace of one run: every task with its attempts, in the order in which they were due.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +115,7 @@ impl TaskTrace {
     /// none while one is under way.
     ///
     /// The times are those of the records: from when it was due until its outcome was stored. With
-    /// [`Durability::Strict`](crate::Durability::Strict) that is the time of the work and of one
+    /// [`Durability::Strict`](fugato_graph::Durability::Strict) that is the time of the work and of one
     /// append; in the other modes several records share the time of their append.
     pub fn took(&self) -> Option<Duration> {
         let took = |attempt: &AttemptTrace| Some(span(attempt.began, attempt.ended?));
@@ -126,7 +124,7 @@ impl TaskTrace {
     }
 }
 
-fn span(from: Millis, to: Millis) -> Duration {
+pub(crate) fn span(from: Millis, to: Millis) -> Duration {
     Duration::from_millis(u64::try_from(to.saturating_sub(from)).unwrap_or(0))
 }
 
@@ -134,28 +132,29 @@ impl RunTrace {
     /// Returns the traces of all runs in the records of a thread, oldest first. If the log begins
     /// in the middle of a run, so does its trace.
     pub fn of(entries: impl IntoIterator<Item = HistoryEntry>) -> Vec<Self> {
-        let mut fold = fold::TraceBuilder::default();
+        let mut fold = TraceBuilder::default();
         for entry in entries {
-            fold.push(entry);
+            fold.push(&entry);
         }
         fold.runs
     }
-}
 
-impl<S: State> Runner<S> {
     /// Returns the traces of all runs of a thread, the oldest first: the tasks with their
     /// durations, attempts and errors. The log is enough for that; the graph only adds its labels.
-    pub async fn trace(&self, thread: &ThreadId) -> Result<Vec<RunTrace>, RunError> {
-        let mut fold = fold::TraceBuilder::default();
-        let mut records = self.records(thread);
+    pub async fn read<S: State>(
+        runner: &Runner<S>,
+        thread: &ThreadId,
+    ) -> Result<Vec<Self>, RunError> {
+        let mut fold = TraceBuilder::default();
+        let mut records = runner.records(thread);
         while let Some(entry) = records.try_next().await? {
-            fold.push(entry);
+            fold.push(&entry);
         }
         for task in fold.runs.iter_mut().flat_map(|run| &mut run.tasks) {
             // Inside a subgraph it is the label of the node that the subgraph is.
             let address = format!("{}/{}", task.scope, task.task);
             let outermost = address.split(['/', '#']).find(|part| !part.is_empty());
-            let label = outermost.and_then(|node| self.graph().label(node));
+            let label = outermost.and_then(|node| runner.graph().label(node));
             task.label = label.map(str::to_owned);
         }
         Ok(fold.runs)
