@@ -12,7 +12,7 @@ mod search;
 mod steps;
 mod tools;
 
-use fugato_graph::EffectClass::{Idempotent, Keyed, Once};
+use fugato_state::EffectClass::{Idempotent, Keyed, Once};
 
 pub use self::recover::survive;
 use crate::{

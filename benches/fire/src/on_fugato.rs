@@ -96,7 +96,7 @@ pub(crate) async fn play(port: u16, folder: &Path, told: Option<bool>) -> Result
                     return Ok(PlayerEnd::Asks { name, arguments });
                 };
                 let answer = if happened {
-                    InDoubt::Happened("It was done.".into())
+                    InDoubt::Happened("It was done.")
                 } else {
                     InDoubt::DidNotHappen
                 };

@@ -1,9 +1,9 @@
 //! Steps that each do something to the outside world once.
 use std::sync::Arc;
 
-use fugato_graph::{EffectClass, Runner};
+use fugato_graph::Runner;
 use fugato_sqlite::Synchronous;
-use fugato_state::ThreadId;
+use fugato_state::{EffectClass, ThreadId};
 use fugato_store::MemoryLog;
 
 use super::{

@@ -1,6 +1,6 @@
 //! The graphs of the workloads.
-use fugato_graph::{BoxError, BuildError, Context, END, EffectClass, Graph, SubgraphInput};
-use fugato_state::Message;
+use fugato_graph::{BoxError, BuildError, Context, END, Graph, SubgraphInput};
+use fugato_state::{EffectClass, Message};
 
 use crate::{
     subject::{

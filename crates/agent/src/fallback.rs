@@ -152,7 +152,7 @@ impl<S: State> FallbackChain<S> {
         let noted = falls.iter().map(|fall| custom("fell_back", json!(fall)));
         Outcome::Done {
             updates: recorded.chain(updates).collect(),
-            notes: noted.map(Into::into).chain(notes).collect(),
+            notes: noted.chain(notes).collect(),
         }
     }
 }

@@ -12,7 +12,7 @@ mod tool_use;
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
 
-use fugato_graph::{BoxError, BudgetUnit, Context, Effect, EffectError, Note, Outcome, digest};
+use fugato_graph::{BoxError, BudgetUnit, Context, Effect, EffectError, Outcome, digest};
 use fugato_state::{Lang, Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
@@ -366,14 +366,14 @@ fn began<S: State>(cx: &Context<S>, call: &ToolCall, preview: String) {
 }
 
 /// Returns the event of a finished call, as a note.
-pub fn finished<U>(called: &AnsweredCall<U>) -> Note {
-    Note(EventKind::ToolFinished {
+pub fn finished<U>(called: &AnsweredCall<U>) -> EventKind {
+    EventKind::ToolFinished {
         call: called.call.id.clone(),
         name: called.call.name.clone(),
         status: called.result.status,
         summary: called.result.summary.clone(),
         result: Some(Value::String(called.result.text.clone())),
-    })
+    }
 }
 
 /// Returns true if a repeated call with the same key can find out the result.

@@ -1,7 +1,7 @@
 //! The check that this program can go on with all stored conversations.
 use std::fmt;
 
-use fugato_graph::{BoxError, Compatibility, Preview, Runner};
+use fugato_graph::{BoxError, Preview, RunErrorKind, Runner};
 use fugato_state::{State, ThreadId, say};
 use fugato_store::{ThreadAdminExt as _, ThreadFilter, ThreadStore};
 use futures::TryStreamExt as _;
@@ -67,27 +67,21 @@ pub(crate) async fn check<S: State>(
 
 /// Returns a line about a conversation; none if it simply goes on.
 fn line(thread: &ThreadId, preview: &Preview, lang: Lang) -> Option<String> {
-    let result = match &preview.compatibility {
-        Compatibility::GoesOn => lang.pick("goes on", "可以继续").to_owned(),
-        Compatibility::Migrates { states } => {
-            format!(
-                "{}: {}",
-                lang.pick("migrates", "需要迁移"),
-                states.join(", ")
-            )
+    let result = match &preview.error {
+        None if preview.migrated.is_empty() => lang.pick("goes on", "可以继续").to_owned(),
+        None => {
+            let what = lang.pick("migrates", "需要迁移");
+            format!("{what}: {}", preview.migrated.join(", "))
         }
-        Compatibility::Refused { gone } => {
-            let what = lang.pick("refused, the graph no longer has", "被拒绝，流程图中已没有");
-            format!("{what} {}", gone.join(", "))
+        Some(error) => {
+            if let RunErrorKind::GraphChanged { gone } = &error.kind {
+                let what = lang.pick("refused, the graph no longer has", "被拒绝，流程图中已没有");
+                format!("{what} {}", gone.join(", "))
+            } else {
+                let what = lang.pick("cannot be read", "无法读取");
+                format!("{what}: {}", causes(error))
+            }
         }
-        Compatibility::Unreadable { error } => {
-            format!(
-                "{}: {}",
-                lang.pick("cannot be read", "无法读取"),
-                causes(error)
-            )
-        }
-        other => format!("{other:?}"),
     };
     let mut line = format!("{thread} at {}: {result}", preview.head);
     for (what, which) in [
@@ -105,7 +99,8 @@ fn line(thread: &ThreadId, preview: &Preview, lang: Lang) -> Option<String> {
             line.extend(["; ", what, ": ", &which]);
         }
     }
-    let simple = matches!(preview.compatibility, Compatibility::GoesOn)
+    let simple = preview.goes_on()
+        && preview.migrated.is_empty()
         && preview.asked_anew.is_empty()
         && preview.changed.is_empty()
         && preview.in_doubt.is_empty();
@@ -126,11 +121,11 @@ fn causes(error: &dyn std::error::Error) -> String {
 
 impl Counts {
     fn add(&mut self, preview: &Preview) {
-        let count = match &preview.compatibility {
-            Compatibility::GoesOn => &mut self.go_on,
-            Compatibility::Migrates { .. } => &mut self.migrate,
-            Compatibility::Refused { .. } => &mut self.refused,
-            _ => &mut self.unreadable,
+        let count = match preview.error.as_ref().map(|error| &error.kind) {
+            None if preview.migrated.is_empty() => &mut self.go_on,
+            None => &mut self.migrate,
+            Some(RunErrorKind::GraphChanged { .. }) => &mut self.refused,
+            Some(_) => &mut self.unreadable,
         };
         *count += 1;
     }

@@ -1,7 +1,7 @@
 //! Moving conversations to another store.
 use std::{path::Path, time::Duration};
 
-use fugato_graph::{BoxError, Compatibility, Runner};
+use fugato_graph::{BoxError, RunErrorKind, Runner};
 use fugato_state::{State, ThreadId, say};
 use fugato_store::{
     MoveReport, Route, StoreError, StoreErrorKind, ThreadAdminExt as _, ThreadFilter, ThreadStore,
@@ -108,16 +108,18 @@ pub(crate) async fn own<S: State>(
     while let Some(summary) = all.try_next().await? {
         let thread = summary.thread;
         let preview = runner.preview(&thread).await?;
-        match preview.map(|preview| preview.compatibility) {
-            None => {}
-            Some(Compatibility::Unreadable { .. }) => {
+        let Some(preview) = preview else {
+            continue;
+        };
+        match preview.error.map(|error| error.kind) {
+            None | Some(RunErrorKind::GraphChanged { .. }) => own.push(thread),
+            Some(_) => {
                 let stays = terminal.lang.pick(
                     format!("stays, as this program cannot read it: {thread}"),
                     format!("这个程序无法读取，留在原处：{thread}"),
                 );
                 terminal.line(stays);
             }
-            Some(_) => own.push(thread),
         }
     }
     Ok(own)

@@ -63,8 +63,8 @@ pub use fugato_agent::{Agent, agent};
 #[cfg(feature = "commits")]
 pub use fugato_commits::CommitLog;
 pub use fugato_graph::{
-    Answers, BoxError, Context, Durability, END, Effect, EffectClass, Graph, Node, NodePolicy,
-    Note, Outcome, RunError, RunResult, Runner, RunnerOptions, Worker,
+    Answers, BoxError, Context, Durability, END, Effect, Graph, Node, NodePolicy, Outcome,
+    RunError, RunResult, Runner, RunnerOptions, Worker,
 };
 pub use fugato_llm::{Ask, ChatModel, ChatModelExt, ChatRequest, Contract, Models};
 #[cfg(feature = "mcp")]
@@ -83,8 +83,8 @@ pub use fugato_redis::RedisLog;
 #[cfg(feature = "sqlite")]
 pub use fugato_sqlite::SqliteLog;
 pub use fugato_state::{
-    Conversation, ConversationUpdate, Interrupt, Message, Question, RunContext, State, ThreadId,
-    ToolCall,
+    Conversation, ConversationUpdate, EffectClass, Interrupt, Message, Question, RunContext, State,
+    ThreadId, ToolCall,
 };
 pub use fugato_store::{MemoryLog, StoreError, ThreadLog};
 pub use fugato_stream::{Encoder, Event, EventKind, Frames};

@@ -54,13 +54,6 @@ pub enum Next {
     },
 }
 
-/// The ear of an engine: what made a thread claimable tells it so.
-pub trait Wake: Send + Sync {
-    /// Says that the log of a thread now says that it goes on, at once or at a time. Must not
-    /// block. The word may be lost, for instance with the process: [`Drive::due`] repeats it.
-    fn wake(&self, thread: &ThreadId);
-}
-
 #[async_trait]
 impl<S: State> Drive for Runner<S> {
     fn prefix(&self) -> &str {

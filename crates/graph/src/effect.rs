@@ -4,7 +4,7 @@ mod call;
 mod queue;
 mod ticket;
 
-use std::{error::Error, future::Future, time::Duration};
+use std::{future::Future, time::Duration};
 
 use fugato_state::{EffectClass, say};
 use futures::{FutureExt, future::BoxFuture};
@@ -29,7 +29,7 @@ pub(crate) use ticket::StartGuard;
 /// ```
 /// use std::time::Duration;
 ///
-/// use fugato_graph::{BoxError, Context, Effect, Reconciliation};
+/// use fugato_graph::{BoxError, Context, Effect, InDoubt};
 /// # use fugato_state::State;
 /// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 /// # struct Outbox;
@@ -46,10 +46,10 @@ pub(crate) use ticket::StartGuard;
 ///     let letter = String::from("lunch at noon");
 ///     let known = letter.clone();
 ///     let once = Effect::once().timeout(Duration::from_secs(20)).reconcile(move || async move {
-///         Ok::<_, BoxError>(match mail::find(known).await? {
-///             Some(id) => Reconciliation::Happened(id),
-///             None => Reconciliation::DidNotHappen,
-///         })
+///         Ok::<_, BoxError>(Some(match mail::find(known).await? {
+///             Some(id) => InDoubt::Happened(id),
+///             None => InDoubt::DidNotHappen,
+///         }))
 ///     });
 ///     let input = letter.clone();
 ///     let id = cx.effect("mail", once, &input, move |key| mail::send(letter, key)).await?;
@@ -77,8 +77,8 @@ pub(crate) use ticket::StartGuard;
 ///
 /// # Errors
 /// [`EffectError`]: `Failed` has the error of the action, `InputChanged` and `Format` are mistakes
-/// of the node. An error of a once-only action leaves it in doubt unless it is a [`NotExecuted`], which
-/// lets the next attempt act again.
+/// of the node. An error of a once-only action leaves it in doubt unless it is
+/// [`NotExecuted`](EffectError::NotExecuted), which lets the next attempt act again.
 ///
 /// # Cancellation safety
 /// A once-only action runs in a task of its own: it goes on when its node is dropped, and its
@@ -98,18 +98,7 @@ pub struct Effect<T> {
 }
 
 type Reconcile<T> =
-    Box<dyn FnOnce() -> BoxFuture<'static, Result<Reconciliation<T>, BoxError>> + Send>;
-
-/// The result of looking for an action in doubt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reconciliation<T> {
-    /// It happened, with this result.
-    Happened(T),
-    /// It certainly did not happen: it is done now.
-    DidNotHappen,
-    /// It is unknown whether it happened: a person is asked.
-    Unknown,
-}
+    Box<dyn FnOnce() -> BoxFuture<'static, Result<Option<InDoubt<T>>, BoxError>> + Send>;
 
 impl<T> From<EffectClass> for Effect<T> {
     fn from(class: EffectClass) -> Self {
@@ -152,13 +141,13 @@ impl<T> Effect<T> {
         self
     }
 
-    /// Sets the function that finds out whether an action in doubt has happened. It is called only
-    /// when the action can no longer be under way.
+    /// Sets the function that finds out whether an action in doubt has happened; with none, a
+    /// person is asked. It is called only when the action can no longer be under way.
     #[must_use]
     pub fn reconcile<F, Fut, E>(mut self, reconcile: F) -> Self
     where
         F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future<Output = Result<Reconciliation<T>, E>> + Send + 'static,
+        Fut: Future<Output = Result<Option<InDoubt<T>>, E>> + Send + 'static,
         E: Into<BoxError>,
     {
         self.reconcile = Some(Box::new(move || {
@@ -169,26 +158,7 @@ impl<T> Effect<T> {
     }
 }
 
-/// The error of an action that certainly did not happen, such as a refused connection. Any other
-/// error of an action of class [`EffectClass::Once`] leaves it in doubt.
-#[derive(derive_more::Display, Debug)]
-#[display("it did not happen: {_0}")]
-pub struct NotExecuted(BoxError);
-
-impl NotExecuted {
-    /// Creates the error of an action that did not happen, for this reason.
-    pub fn because(error: impl Into<BoxError>) -> Self {
-        Self(error.into())
-    }
-}
-
-impl Error for NotExecuted {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
-    }
-}
-
-/// The reason why an effect has no result.
+/// The reason why an effect has no result, and the word of an action that it did not happen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EffectError {
@@ -224,15 +194,39 @@ pub enum EffectError {
         /// The error of the serialiser.
         source: serde_json::Error,
     },
+    /// The error of an action that certainly did not happen, such as a refused connection. An
+    /// action returns it; any other error of an action of class [`EffectClass::Once`] leaves it in
+    /// doubt.
+    #[error("it did not happen: {why}")]
+    NotExecuted {
+        /// The reason.
+        why: String,
+    },
 }
 
-/// The answer of a person about an action in doubt.
-#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema)]
+impl EffectError {
+    /// Creates the error of an action that did not happen, for this reason.
+    pub fn not_executed(error: impl Into<BoxError>) -> Self {
+        let why = crate::driver::explain(&*error.into());
+        Self::NotExecuted { why }
+    }
+
+    /// Returns true if an action says by its error that it did not happen.
+    fn denies(error: &BoxError) -> bool {
+        matches!(error.downcast_ref(), Some(Self::NotExecuted { .. }))
+    }
+}
+
+/// The end of an action in doubt, as its program found it out or a person tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Doubt")]
-pub enum InDoubt {
+#[schemars(
+    rename = "Doubt",
+    description = "The answer of a person about an action in doubt."
+)]
+pub enum InDoubt<T = Value> {
     /// It happened, and this came out.
-    Happened(Value),
+    Happened(T),
     /// It did not happen: it is done now.
     DidNotHappen,
 }

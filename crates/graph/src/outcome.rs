@@ -14,7 +14,7 @@ pub enum Outcome<U> {
         /// The updates, in order.
         updates: Vec<U>,
         /// The durable notes to the reader of the stream.
-        notes: Vec<Note>,
+        notes: Vec<EventKind>,
     },
     /// The task needs answers. It is called again when it has all of them.
     Ask {
@@ -24,10 +24,6 @@ pub enum Outcome<U> {
         questions: Vec<Question>,
     },
 }
-
-/// A durable message of a task to the reader of the stream, such as a card or a timeline item.
-#[derive(derive_more::From, Debug, Clone, PartialEq)]
-pub struct Note(pub EventKind);
 
 impl<U> Outcome<U> {
     /// Creates the outcome of a task that is done, with its updates.
@@ -46,11 +42,12 @@ impl<U> Outcome<U> {
         }
     }
 
-    /// Adds a durable message, if the task is done.
+    /// Adds a note, if the task is done: a durable message to the reader of the stream, such as a
+    /// card or a timeline item.
     #[must_use]
-    pub fn note(mut self, note: impl Into<Note>) -> Self {
+    pub fn note(mut self, note: EventKind) -> Self {
         if let Self::Done { notes, .. } = &mut self {
-            notes.push(note.into());
+            notes.push(note);
         }
         self
     }

@@ -23,8 +23,13 @@ use crate::{
 pub struct Preview {
     /// The last position that was seen. The preview holds for this head and this program.
     pub head: Seq,
-    /// The result of opening it.
-    pub compatibility: Compatibility,
+    /// The error of every request, if the thread does not go on.
+    /// [`GraphChanged`](RunErrorKind::GraphChanged) has the nodes, subgraphs and joins that the graph
+    /// no longer has: a cancellation is not refused, nor a new run of a failed thread, because it
+    /// refers to nothing of the old one. With any other error, the log cannot be folded.
+    pub error: Option<RunError>,
+    /// The states that an older version wrote, and that are migrated, each with both versions.
+    pub migrated: Vec<String>,
     /// The open questions.
     pub interrupts: Vec<Interrupt>,
     /// The open approvals that are asked anew under another id, because this program asks about
@@ -35,37 +40,6 @@ pub struct Preview {
     pub changed: Vec<InterruptId>,
     /// The effects in doubt: the task, and the key.
     pub in_doubt: Vec<String>,
-}
-
-/// Says if a thread goes on with a program.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Compatibility {
-    /// It goes on.
-    GoesOn,
-    /// It goes on, after a migration of its state.
-    Migrates {
-        /// The states that an older version wrote, each with both versions.
-        states: Vec<String>,
-    },
-    /// The graph no longer has what the thread refers to: every request but a cancellation is
-    /// refused. A new run of a failed thread is not, because it refers to nothing of the old one.
-    Refused {
-        /// The missing nodes, subgraphs and joins.
-        gone: Vec<String>,
-    },
-    /// The log cannot be folded: every request is refused.
-    Unreadable {
-        /// The error of every request.
-        error: RunError,
-    },
-}
-
-impl Compatibility {
-    /// Returns true if the thread goes on, possibly after a migration.
-    pub fn goes_on(&self) -> bool {
-        matches!(self, Self::GoesOn | Self::Migrates { .. })
-    }
 }
 
 impl<S: State> Runner<S> {
@@ -92,7 +66,7 @@ impl<S: State> Runner<S> {
         };
         let preview = match looked {
             Err(error) if !is_about_the_log(&error.kind) => return Err(error),
-            other => other.unwrap_or_else(|error| Preview::failed(head.seq, error)),
+            other => other.unwrap_or_else(|error| Preview::at(head.seq, Some(error))),
         };
         Ok(Some(preview))
     }
@@ -107,12 +81,8 @@ fn look<S: State>(
     let (seq, now) = (opened.head, carried_on(head.now, opened.last));
     let mut scope = opened.scope;
     ready(&mut scope, seq, under, true)?;
-    let mut preview = Preview::at(seq, Compatibility::GoesOn);
-    let mut states = vec![];
-    older(&scope, &mut states);
-    if !states.is_empty() {
-        preview.compatibility = Compatibility::Migrates { states };
-    }
+    let mut preview = Preview::at(seq, None);
+    older(&scope, &mut preview.migrated);
     unfinished(&scope, &mut vec![], &mut preview.in_doubt);
     if *scope.machine.phase() == ThreadPhase::Running {
         preview.interrupts = interrupts(&scope);
@@ -156,22 +126,20 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> RunError {
 }
 
 impl Preview {
-    fn at(head: Seq, compatibility: Compatibility) -> Self {
+    /// Returns true if the thread goes on, possibly after a migration.
+    pub fn goes_on(&self) -> bool {
+        self.error.is_none()
+    }
+
+    fn at(head: Seq, error: Option<RunError>) -> Self {
         Self {
             head,
-            compatibility,
+            error,
+            migrated: vec![],
             interrupts: vec![],
             asked_anew: vec![],
             changed: vec![],
             in_doubt: vec![],
         }
-    }
-
-    fn failed(head: Seq, error: RunError) -> Self {
-        let compatibility = match error.kind {
-            RunErrorKind::GraphChanged { gone } => Compatibility::Refused { gone },
-            _ => Compatibility::Unreadable { error },
-        };
-        Self::at(head, compatibility)
     }
 }

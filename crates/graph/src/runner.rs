@@ -23,7 +23,7 @@ use join::Entry;
 
 use crate::{
     Answers, Durability, Events, Graph, IntoUpdates, Retention, Run, RunError, RunErrorKind,
-    RunResult, RunnerOptions, StateEdit, Wake,
+    RunResult, RunnerOptions, StateEdit,
     admission::{self, Admission},
     context::RunInner,
     control::{Control, StopReason},
@@ -119,6 +119,9 @@ pub struct Runner<S: State> {
     pub(crate) inner: Arc<RunnerInner<S>>,
 }
 
+/// The function by which an engine hears of a thread that goes on.
+type Wake = dyn Fn(&ThreadId) + Send + Sync;
+
 /// The state that all runs of a runner share.
 pub(crate) struct RunnerInner<S: State> {
     pub(crate) graph: Graph<S>,
@@ -127,7 +130,7 @@ pub(crate) struct RunnerInner<S: State> {
     pub(crate) admin: Option<Arc<dyn ThreadAdmin>>,
     pub(crate) options: Arc<RunnerOptions>,
     fallback: Option<Arc<dyn RunFallback<S>>>,
-    waker: Option<Arc<dyn Wake>>,
+    waker: Option<Arc<Wake>>,
     live: Mutex<HashMap<ThreadId, LiveRun<S>>>,
     /// The hubs of the followers of threads, over all runs.
     lines: Mutex<HashMap<ThreadId, Weak<Hub>>>,
@@ -191,7 +194,7 @@ impl<S: State> Runner<S> {
         &self,
         options: Arc<RunnerOptions>,
         fallback: Option<Arc<dyn RunFallback<S>>>,
-        waker: Option<Arc<dyn Wake>>,
+        waker: Option<Arc<Wake>>,
     ) -> Self {
         let RunnerInner {
             graph,
@@ -236,9 +239,11 @@ impl<S: State> Runner<S> {
 
     /// Returns a runner over the same graph and store that tells an engine which threads are left
     /// to it: those that are [submitted](Self::submit), handed over, or broken off by their store,
-    /// and those that go on at a time.
+    /// and those that go on at a time. `engine` is called with the thread once the log says that it
+    /// goes on, and must not block. The word may be lost, for instance with the process:
+    /// [`due`](Self::due) repeats it.
     #[must_use]
-    pub fn woken_by(self, engine: impl Wake + 'static) -> Self {
+    pub fn woken_by(self, engine: impl Fn(&ThreadId) + Send + Sync + 'static) -> Self {
         let (options, fallback) = (self.inner.options.clone(), self.inner.fallback.clone());
         self.assemble(options, fallback, Some(Arc::new(engine)))
     }
@@ -400,7 +405,7 @@ impl<S: State> Runner<S> {
             let end = run.await;
             inner.forget(&thread, &hub);
             if let Some(engine) = waker.filter(|_| goes_on_later(&end)) {
-                engine.wake(&thread);
+                engine(&thread);
             }
             // Without a request that joined the run, this is all that knows of the channel.
             if tell.receiver_count() > 0 {

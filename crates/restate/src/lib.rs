@@ -5,7 +5,7 @@ mod object;
 
 use std::{sync::Arc, time::Duration};
 
-use fugato_graph::{Drive, Runner, Wake};
+use fugato_graph::{Drive, Runner};
 use fugato_state::{State, ThreadId};
 use restate_sdk::prelude::{Endpoint, HttpServer};
 use socket2::SockRef;
@@ -87,7 +87,8 @@ impl Restate {
     /// Returns a runner that leaves what it does not run itself to this engine.
     #[must_use]
     pub fn placing<S: State>(&self, runner: Runner<S>) -> Runner<S> {
-        runner.woken_by(self.clone())
+        let engine = self.clone();
+        runner.woken_by(move |thread| engine.wake(thread))
     }
 
     /// Serves the threads of these agents to the engine until `stop` is ready: their drives, and
@@ -158,8 +159,10 @@ impl Restate {
     }
 }
 
-impl Wake for Restate {
-    fn wake(&self, thread: &ThreadId) {
+impl Restate {
+    /// Tells the engine that a thread goes on, without waiting for it. A word that is lost is
+    /// repeated by the sweep.
+    pub fn wake(&self, thread: &ThreadId) {
         let (ingress, thread) = (self.ingress.clone(), thread.clone());
         tokio::spawn(async move {
             if let Err(error) = ingress.wake(&thread).await {

@@ -8,8 +8,8 @@ use std::{
 };
 
 use fugato_graph::{
-    Answers, BoxError, BudgetUnit, BuildError, Context, END, Effect, Graph, NodePolicy,
-    NotExecuted, Outcome, RunError, Runner, RunnerOptions, SubgraphInput, ThreadStatus,
+    Answers, BoxError, BudgetUnit, BuildError, Context, END, Effect, EffectError, Graph,
+    NodePolicy, Outcome, RunError, Runner, RunnerOptions, SubgraphInput, ThreadStatus,
 };
 use fugato_state::{Question, State, ThreadId};
 use fugato_store::{Commit, Expect, MemoryLog, Record, Snapshot, Snapshots, Status, ThreadLog};
@@ -58,7 +58,7 @@ async fn act(cx: Context<Lines>) -> Result<String, BoxError> {
     let own = move |key| async move {
         let done = Ok::<String, BoxError>(key);
         if fails {
-            Err(NotExecuted::because("it is too early").into())
+            Err(EffectError::not_executed("it is too early").into())
         } else {
             done
         }

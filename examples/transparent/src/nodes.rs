@@ -12,7 +12,7 @@ mod tell;
 mod think;
 
 use fugato::{
-    BoxError, Context, EventKind, Note, Outcome,
+    BoxError, Context, EventKind, Outcome,
     agent::{decision::settle, reply::ask_unseen},
     llm::{Ask, Contract, Settlement},
     prompt::Stage,
@@ -89,7 +89,7 @@ fn by_rule(
 }
 
 /// Returns a durable note for the readers of the stream.
-fn note(name: &str, data: Value) -> Note {
+fn note(name: &str, data: Value) -> EventKind {
     let name = name.to_owned();
-    Note(EventKind::Custom { name, data })
+    EventKind::Custom { name, data }
 }

@@ -93,7 +93,7 @@ impl Walk {
                     let happened = evidence.shows(&thread, &task, KEY)?;
                     let key = KEY.to_owned();
                     evidence.add(&thread, &task, EvidenceKind::Looked { key, happened })?;
-                    Ok::<_, BoxError>(found(happened, ()))
+                    Ok::<_, BoxError>(Some(found(happened, ())))
                 });
             let act = move |idempotency| async move {
                 let key = KEY.to_owned();

@@ -2,7 +2,7 @@
 //! retry, a subgraph.
 use std::time::Duration;
 
-use fugato_graph::{Context, END, Effect, Graph, InDoubt, NodePolicy, Reconciliation};
+use fugato_graph::{Context, END, Effect, Graph, InDoubt, NodePolicy};
 use fugato_state::{Interrupt, Question, State};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -65,11 +65,11 @@ pub fn approved(answer: u64) -> String {
 pub const APPROVED: &str = "approved by ";
 
 /// What looking after an action has shown.
-pub(crate) fn found<T>(happened: bool, result: T) -> Reconciliation<T> {
+pub(crate) fn found<T>(happened: bool, result: T) -> InDoubt<T> {
     if happened {
-        Reconciliation::Happened(result)
+        InDoubt::Happened(result)
     } else {
-        Reconciliation::DidNotHappen
+        InDoubt::DidNotHappen
     }
 }
 
@@ -85,7 +85,7 @@ pub fn told(evidence: &Evidence, thread: &str, asked: &Interrupt) -> TrialResult
         return Ok(None);
     };
     let doubt = if evidence.shows(thread, &asked.task, key)? {
-        InDoubt::Happened(result(&asked.task, key).into())
+        InDoubt::Happened(result(&asked.task, key))
     } else {
         InDoubt::DidNotHappen
     };
@@ -199,7 +199,7 @@ impl Scene {
                 let key = key.to_owned();
                 let result = result(&task, &key);
                 evidence.add(&thread, &task, EvidenceKind::Looked { key, happened })?;
-                Ok::<_, BoxError>(found(happened, result))
+                Ok::<_, BoxError>(Some(found(happened, result)))
             })
     }
 

@@ -9,10 +9,9 @@ use std::{
 
 use fugato::{
     graph::{
-        BoxError, BuildError, Context, END, Effect, EffectClass, Graph, NodePolicy, Outcome,
-        SubgraphInput,
+        BoxError, BuildError, Context, END, Effect, Graph, NodePolicy, Outcome, SubgraphInput,
     },
-    state::Question,
+    state::{EffectClass, Question},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-use fugato_graph::{BoxError, Context, Effect, NotExecuted, Reconciliation};
+use fugato_graph::{BoxError, Context, Effect, EffectError, InDoubt};
 use fugato_memory::Notebook;
 use fugato_state::State;
 
@@ -13,16 +13,16 @@ pub async fn log_once<S: State>(
     let input = (day.to_owned(), line.to_owned());
     let (there, (on, sought)) = (notebook.clone(), input.clone());
     let once = Effect::once().reconcile(move || async move {
-        Ok::<_, BoxError>(if there.is_logged(&on, &sought)? {
-            Reconciliation::Happened(())
+        Ok::<_, BoxError>(Some(if there.is_logged(&on, &sought)? {
+            InDoubt::Happened(())
         } else {
-            Reconciliation::DidNotHappen
-        })
+            InDoubt::DidNotHappen
+        }))
     });
     let (notebook, (day, line)) = (notebook.clone(), input.clone());
     let write = async move |_| {
         let written = notebook.log(&day, &line);
-        written.map_err(|error| BoxError::from(NotExecuted::because(error)))
+        written.map_err(|error| BoxError::from(EffectError::not_executed(error)))
     };
     Ok(cx.effect("day", once, &input, write).await?)
 }

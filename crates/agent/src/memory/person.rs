@@ -1,7 +1,8 @@
 //! The layers of memory that belong to a person and not to a session: recalled when a run begins,
 //! and stored when it ends.
-use fugato_graph::{BoxError, Context, EffectClass, IntoNode as _, Node, Outcome};
+use fugato_graph::{BoxError, Context, IntoNode as _, Node, Outcome};
 use fugato_memory::{PersonCopy, PersonLayers, PersonUpdate};
+use fugato_state::EffectClass;
 use fugato_stream::EventKind;
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! Notes that a person explicitly asks to remember.
 use std::sync::Arc;
 
-use fugato_graph::{Context, EffectClass, IntoNode as _, IntoUpdates, Node, Outcome};
+use fugato_graph::{Context, IntoNode as _, IntoUpdates, Node, Outcome};
 use fugato_memory::LongTermMemory;
-use fugato_state::State;
+use fugato_state::{EffectClass, State};
 use serde_json::json;
 
 use crate::text::{custom, explain};

@@ -1,7 +1,7 @@
 //! The record of an agreement whose call has begun.
 use std::future::ready;
 
-use fugato_graph::{BoxError, Context, Effect, EffectError, NotExecuted, digest};
+use fugato_graph::{BoxError, Context, Effect, EffectError, digest};
 use fugato_state::{State, ToolCall};
 use fugato_tool::Round;
 
@@ -38,7 +38,7 @@ impl<S: State> Toolbox<S> {
             if !is_agreed(cx, &call)? {
                 continue;
             }
-            let unknown = Err(NotExecuted::because("the call has not begun"));
+            let unknown = Err(EffectError::not_executed("the call has not begun"));
             match self.agreement(cx, &call, unknown).await {
                 Ok(version) => _ = round.resume(&call.id, version),
                 // Older programs have stored no agreement, and a call leaves no other trace of the
@@ -60,7 +60,7 @@ impl<S: State> Toolbox<S> {
         &self,
         cx: &Context<S>,
         call: &ToolCall,
-        version: Result<Option<String>, NotExecuted>,
+        version: Result<Option<String>, EffectError>,
     ) -> Result<Option<String>, EffectError> {
         // An operator may have edited the state from which the call is made.
         let asked = digest(format!("{}{}", call.name, call.arguments).as_bytes());

@@ -8,8 +8,8 @@ use tokio::{sync::oneshot, time::Instant};
 use tracing::Instrument as _;
 
 use super::{
-    AskCall, AttemptRef, BeginCall, Call, Effect, EffectEnd, EffectError, EndCall, NamedEffect,
-    NotExecuted, Reconcile, Reconciliation, StartDecision, StartGuard,
+    AskCall, AttemptRef, BeginCall, Call, Effect, EffectEnd, EffectError, EndCall, InDoubt,
+    NamedEffect, Reconcile, StartDecision, StartGuard,
 };
 use crate::{
     BoxError, Context,
@@ -28,7 +28,7 @@ impl<S: State> Context<S> {
     ///
     /// An action of class [`EffectClass::Once`] is durable as an intent before it begins, and goes
     /// on when the node is dropped; if the node is dropped before it began, it never begins, and is
-    /// recorded as undone. If it fails other than with [`NotExecuted`], or its process dies, it is in
+    /// recorded as undone. If it fails other than with [`EffectError::NotExecuted`], or its process dies, it is in
     /// doubt: it is never repeated blindly. [`Effect::reconcile`] is called, or else a person is
     /// asked; a question drops this attempt, and the task runs again with the answer.
     pub fn effect<'a, T, E, F, Fut>(
@@ -123,7 +123,7 @@ impl EffectAttempt<'_> {
         }
         if class == EffectClass::Once && self.named.timeout.is_zero() {
             let why = "its timeout is 0 s, in which nothing can be done";
-            return Err(self.failed(NotExecuted::because(why).into()));
+            return Err(self.failed(EffectError::not_executed(why).into()));
         }
         let mut act = Some(act);
         // The reason of a doubt, for the person who is asked.
@@ -156,7 +156,7 @@ impl EffectAttempt<'_> {
                     let act = move || act(idempotency_key);
                     match self.act_once(within, ticket, act).await {
                         Ok(value) => return Ok(value),
-                        Err(error) if error.is::<NotExecuted>() => return Err(self.failed(error)),
+                        Err(error) if EffectError::denies(&error) => return Err(self.failed(error)),
                         Err(error) => {
                             tracing::warn!(effect = &*self.named.key, %error, "effect in doubt");
                             problem = Some(crate::driver::explain(&*error));
@@ -176,21 +176,21 @@ impl EffectAttempt<'_> {
                 StartDecision::Changed { recorded } => return Err(self.changed(recorded)),
                 StartDecision::InDoubt { wait } => {
                     match self.look(wait, reconcile.take(), &mut problem).await {
-                        Reconciliation::Happened(value) => {
+                        Some(InDoubt::Happened(value)) => {
                             let written = self.write(&value)?;
                             self.end(EffectEnd::Happened(written)).await;
                             return Ok(value);
                         }
-                        Reconciliation::DidNotHappen => {
+                        Some(InDoubt::DidNotHappen) => {
                             let why = "looking after it showed so".to_owned();
                             self.end(EffectEnd::DidNotHappen(why)).await;
                             if act.is_none() {
                                 let why = "looking after it showed that it did not happen";
-                                return Err(self.failed(NotExecuted::because(why).into()));
+                                return Err(self.failed(EffectError::not_executed(why).into()));
                             }
                             self.begin().await
                         }
-                        Reconciliation::Unknown => self.ask_person(problem.take()).await,
+                        None => self.ask_person(problem.take()).await,
                     }
                 }
             }
@@ -208,7 +208,7 @@ impl EffectAttempt<'_> {
     }
 
     /// Performs a once-only action in a task of its own: dropping the node does not break it off.
-    /// An error other than [`NotExecuted`] leaves it in doubt.
+    /// An error other than [`EffectError::NotExecuted`] leaves it in doubt.
     async fn act_once<T, Fut>(
         &self,
         within: Duration,
@@ -228,7 +228,8 @@ impl EffectAttempt<'_> {
             let act = AssertUnwindSafe(async move {
                 // The process may have been suspended since the action was granted.
                 if Instant::now() >= until {
-                    return Err(NotExecuted::because("its time was over before it began").into());
+                    let why = "its time was over before it began";
+                    return Err(EffectError::not_executed(why).into());
                 }
                 act().await
             });
@@ -268,11 +269,9 @@ impl EffectAttempt<'_> {
         wait: Duration,
         reconcile: Option<Reconcile<T>>,
         problem: &mut Option<String>,
-    ) -> Reconciliation<T> {
+    ) -> Option<InDoubt<T>> {
         tokio::time::sleep(wait).await;
-        let Some(reconcile) = reconcile else {
-            return Reconciliation::Unknown;
-        };
+        let reconcile = reconcile?;
         let error = match AssertUnwindSafe(reconcile()).catch_unwind().await {
             Ok(Ok(found)) => return found,
             Ok(Err(error)) => crate::driver::explain(&*error),
@@ -288,7 +287,7 @@ impl EffectAttempt<'_> {
             Some(before) => say!("{before}; {looked}", "{before}；{looked}"),
             None => looked,
         });
-        Reconciliation::Unknown
+        None
     }
 
     /// Returns the time limit of the action: shorter than set if storing its intent took long.
@@ -373,7 +372,7 @@ fn judge<T: Serialize>(done: Result<T, BoxError>) -> (EffectEnd, Result<T, BoxEr
     match written {
         Ok(Ok(value)) => (EffectEnd::Happened(value), done),
         Ok(Err(error)) => (EffectEnd::Unknown, Err(error.into())),
-        Err(error) if error.is::<NotExecuted>() => {
+        Err(error) if EffectError::denies(error) => {
             (EffectEnd::DidNotHappen(error.to_string()), done)
         }
         Err(_) => (EffectEnd::Unknown, done),

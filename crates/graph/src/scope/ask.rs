@@ -135,7 +135,7 @@ impl<S: State> Scope<S> {
         let own: Vec<EffectRecord> = task.doubts().cloned().collect();
         let mut open = None;
         for effect in own {
-            let told = self.machine.task(position).and_then(|task| {
+            let told: Option<InDoubt> = self.machine.task(position).and_then(|task| {
                 let told = task.ask.as_ref()?.answer(&doubt_key(&effect))?;
                 serde_json::from_value(told.clone()).ok()
             });

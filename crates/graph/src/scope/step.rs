@@ -2,11 +2,12 @@
 use std::sync::{Arc, OnceLock};
 
 use fugato_state::{State, say};
+use fugato_stream::EventKind;
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{AttemptEnd, Scope, TaskOutput, place};
 use crate::{
-    BoxError, Context, Graph, Node, Note, Outcome, RunError, RunErrorKind, SubgraphInput,
+    BoxError, Context, Graph, Node, Outcome, RunError, RunErrorKind, SubgraphInput,
     context::Heartbeat,
     engine::Engine,
     fold::write_into,
@@ -222,7 +223,7 @@ impl<S: State> Scope<S> {
         &mut self,
         position: usize,
         updates: Vec<S::Update>,
-        notes: Vec<Note>,
+        notes: Vec<EventKind>,
         engine: &mut Engine,
     ) -> Result<(), RunError> {
         let Some((task, attempt)) = self.attempt(position) else {
@@ -231,12 +232,6 @@ impl<S: State> Scope<S> {
         let stored = match engine.journal {
             Some(_) => write_into(&mut engine.room.updates, &updates)?,
             None => None,
-        };
-        // Hardly any task has one.
-        let notes = if notes.is_empty() {
-            vec![]
-        } else {
-            notes.into_iter().map(|note| note.0).collect()
         };
         if engine.is_eager() {
             self.machine.settle(position);

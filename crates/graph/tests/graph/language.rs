@@ -1,8 +1,8 @@
 //! Texts of nodes, actions, questions and outputs are in the language of the state.
 use std::sync::Arc;
 
-use fugato_graph::{Answers, BoxError, Context, END, EffectClass, Graph, RunResult, Runner};
-use fugato_state::{Lang, State, ThreadId, say};
+use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
+use fugato_state::{EffectClass, Lang, State, ThreadId, say};
 use fugato_store::MemoryLog;
 use serde::{Deserialize, Serialize};
 

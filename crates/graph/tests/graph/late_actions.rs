@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use fugato_graph::{BoxError, Context, END, EffectClass, Graph, Runner};
-use fugato_state::{State, ThreadId};
+use fugato_graph::{BoxError, Context, END, Graph, Runner};
+use fugato_state::{EffectClass, State, ThreadId};
 use fugato_store::{MemoryLog, ThreadLog};
 use futures::FutureExt;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,8 @@
 //! A snapshot has nothing that the log does not have yet.
 use std::{sync::Arc, time::Duration};
 
-use fugato_graph::{
-    Answers, BoxError, Context, END, EffectClass, Graph, RunResult, Runner, SubgraphInput,
-};
-use fugato_state::{State, ThreadId};
+use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner, SubgraphInput};
+use fugato_state::{EffectClass, State, ThreadId};
 use fugato_store::{MemoryLog, Snapshots as _};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;

@@ -6,8 +6,8 @@ mod states;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, thread};
 
 use fugato_graph::{
-    Answers, Compatibility, HistoryEvent, Preview, RunError, RunErrorKind, RunResult, Runner,
-    RunnerOptions, ThreadStatus,
+    Answers, HistoryEvent, Preview, RunError, RunErrorKind, RunResult, Runner, RunnerOptions,
+    ThreadStatus,
 };
 use fugato_state::{Interrupt, InterruptId, Millis, Seq, ThreadId};
 use fugato_store::{Commit, Expect, MemoryLog, Record, Status, ThreadLog};
@@ -205,14 +205,13 @@ async fn compare<S: TestState>(runner: &Runner<S>, parked: &ParkedThread, fits: 
     assert_eq!(preview.head, head, "{id}");
     let opened = open(runner, parked).await;
     let written = StoredThread::after(runner, id, head).await;
-    match &preview.compatibility {
-        Compatibility::Refused { gone } => {
+    match &preview.error {
+        Some(error) if matches!(error.kind, RunErrorKind::GraphChanged { .. }) => {
             let kind = opened.err().map(|error| error.kind);
-            let gone = gone.clone();
-            assert_eq!(kind, Some(RunErrorKind::GraphChanged { gone }), "{id}");
+            assert_eq!(kind.as_ref(), Some(&error.kind), "{id}");
             assert_eq!(written.head, head, "{id}: a refusal writes nothing");
         }
-        Compatibility::Unreadable { error } => {
+        Some(error) => {
             let opened = opened.expect_err("the request is refused");
             assert_eq!(opened.kind, error.kind, "{id}");
             assert!(
@@ -221,7 +220,7 @@ async fn compare<S: TestState>(runner: &Runner<S>, parked: &ParkedThread, fits: 
             );
             assert_eq!(written.head, head, "{id}: a refusal writes nothing");
         }
-        _ => {
+        None => {
             let refusal = opened
                 .as_ref()
                 .err()
@@ -249,11 +248,8 @@ fn is_refusal(kind: &RunErrorKind) -> bool {
 
 fn compare_questions(preview: &Preview, parked: &ParkedThread, written: &StoredThread, fits: bool) {
     let id = &parked.id;
-    let states = match &preview.compatibility {
-        Compatibility::Migrates { states } => &states[..],
-        _ => &[],
-    };
-    let root = states
+    let root = preview
+        .migrated
         .iter()
         .any(|state| state.starts_with("the state from"));
     assert_eq!(written.migrated, root, "{id}");
@@ -305,11 +301,11 @@ fn try_out<S: TestState, I: Inner>(wiring: GraphShape, threads: &[ParkedThread])
             let preview = compare(&runner, parked, fits).await;
             let mut count = |what, n: bool| *counts.entry(what).or_default() += usize::from(n);
             count(
-                match &preview.compatibility {
-                    Compatibility::GoesOn => "go on",
-                    Compatibility::Migrates { .. } => "migrate",
-                    Compatibility::Refused { .. } => "refused",
-                    _ => "unreadable",
+                match preview.error.as_ref().map(|error| &error.kind) {
+                    None if preview.migrated.is_empty() => "go on",
+                    None => "migrate",
+                    Some(RunErrorKind::GraphChanged { .. }) => "refused",
+                    Some(_) => "unreadable",
                 },
                 true,
             );

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use fugato_graph::{Drive, Next, RunError, Wake};
+use fugato_graph::{Drive, Next, RunError};
 use fugato_restate::{Restate, RestateOptions};
 use fugato_state::ThreadId;
 use fugato_store::MemoryLog;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use fugato_graph::{
-    Answers, BoxError, Context, Drive, END, Effect, Graph, NodePolicy, Reconciliation, Runner,
+    Answers, BoxError, Context, Drive, END, Effect, Graph, InDoubt, NodePolicy, Runner,
     RunnerOptions, ThreadStatus,
 };
 use fugato_restate::{Restate, RestateError, RestateOptions};
@@ -86,11 +86,11 @@ fn walk(ledger: Ledger) -> Result<Graph<Walk>, BoxError> {
                 .timeout(Duration::from_millis(200))
                 .reconcile(move || async move {
                     let there = looks.count()?.contains_key(&sought);
-                    Ok::<_, BoxError>(if there {
-                        Reconciliation::Happened(())
+                    Ok::<_, BoxError>(Some(if there {
+                        InDoubt::Happened(())
                     } else {
-                        Reconciliation::DidNotHappen
-                    })
+                        InDoubt::DidNotHappen
+                    }))
                 });
             let act = move |_| async move { ledger.write(&entry) };
             cx.effect("write", once, &(), act).await?;

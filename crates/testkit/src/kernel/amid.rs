@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use fugato_graph::{
-    BoxError, Context, Durability, END, EffectClass, Outcome, RunnerOptions, Schedule,
-};
-use fugato_state::Question;
+use fugato_graph::{BoxError, Context, Durability, END, Outcome, RunnerOptions, Schedule};
+use fugato_state::{EffectClass, Question};
 
 use super::{
     fixture::{Page, line},

@@ -1,10 +1,9 @@
 //! Scenarios of compaction and removal: K17.
 use expect_test::expect;
 use fugato_graph::{
-    Answers, BoxError, Context, END, EffectClass, Graph, Outcome, RunError, RunErrorKind, Runner,
-    ThreadStatus,
+    Answers, BoxError, Context, END, Graph, Outcome, RunError, RunErrorKind, Runner, ThreadStatus,
 };
-use fugato_state::{Question, Seq};
+use fugato_state::{EffectClass, Question, Seq};
 use fugato_store::{Snapshots, StoreErrorKind, ThreadAdmin, ThreadFilter};
 use futures::TryStreamExt as _;
 

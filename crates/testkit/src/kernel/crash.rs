@@ -3,10 +3,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{
-    Answers, BoxError, Context, Durability, END, EffectClass, Graph, InDoubt, Node, Outcome,
-    RunError, RunResult, Runner, RunnerOptions, Schedule, SubgraphInput, ThreadStatus,
+    Answers, BoxError, Context, Durability, END, Graph, InDoubt, Node, Outcome, RunError,
+    RunResult, Runner, RunnerOptions, Schedule, SubgraphInput, ThreadStatus,
 };
-use fugato_state::Interrupt;
+use fugato_state::{EffectClass, Interrupt};
 
 use super::{
     AppendFault,

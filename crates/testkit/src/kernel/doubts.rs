@@ -3,10 +3,9 @@ use std::{sync::Arc, time::Duration};
 
 use expect_test::expect;
 use fugato_graph::{
-    Answers, BoxError, Context, Effect, EffectClass, HistoryEvent, InDoubt, NodePolicy, Outcome,
-    Reconciliation,
+    Answers, BoxError, Context, Effect, HistoryEvent, InDoubt, NodePolicy, Outcome,
 };
-use fugato_state::Question;
+use fugato_state::{EffectClass, Question};
 use fugato_store::LeaseRequest;
 use futures::future::{Either, select};
 use tokio::sync::Notify;
@@ -121,9 +120,9 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> CheckResu
             Effect::once().reconcile(move || async move {
                 notes.note("reconcile");
                 match &*found {
-                    "happened" => Ok(Reconciliation::Happened("found".to_owned())),
-                    "did not" => Ok(Reconciliation::DidNotHappen),
-                    "unknown" => Ok(Reconciliation::Unknown),
+                    "happened" => Ok(Some(InDoubt::Happened("found".to_owned()))),
+                    "did not" => Ok(Some(InDoubt::DidNotHappen)),
+                    "unknown" => Ok(None),
                     "fails" => Err("no connection"),
                     _ => std::panic::panic_any("reconcile panics"),
                 }
@@ -182,7 +181,7 @@ pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Ch
             .timeout(Duration::from_millis(200))
             .reconcile(move || async move {
                 notes.note(clock.now().to_string());
-                Ok::<_, BoxError>(Reconciliation::Happened("found".to_owned()))
+                Ok::<_, BoxError>(Some(InDoubt::Happened("found".to_owned())))
             })
     });
     let graph = between(mails)?;
@@ -259,7 +258,7 @@ pub async fn k10_an_answer_to_a_doubt_survives_a_crash(factory: &dyn LogFactory)
         desk.another_process();
         question(desk.recover(&graph).await)?;
         desk.log.cut(nth, AppendFault::DiesAfter);
-        let told = Answers::only(InDoubt::Happened("told".into()))?;
+        let told = Answers::only(InDoubt::Happened("told"))?;
         desk.resume(&graph, told).await.err();
         desk.another_process();
         desk.recover(&graph).await.ok();
@@ -428,7 +427,7 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> CheckR
                 let limit = if how == "late" { 300 } else { 3_600_000 };
                 let mut effect = Effect::once().timeout(Duration::from_millis(limit));
                 if found {
-                    let found = Reconciliation::Happened("found".to_owned());
+                    let found = Some(InDoubt::Happened("found".to_owned()));
                     effect = effect.reconcile(|| async { Ok::<_, BoxError>(found) });
                 }
                 Ok::<_, BoxError>(line(cx.effect("mail", effect, &(), act).await?))

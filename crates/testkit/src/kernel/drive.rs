@@ -6,7 +6,7 @@ use std::{
 
 use fugato_graph::{
     Answers, BoxError, Context, END, Graph, Next, NodePolicy, RunErrorKind, Runner, RunnerOptions,
-    ThreadStatus, Wake, Worker,
+    ThreadStatus, Worker,
 };
 use fugato_state::ThreadId;
 
@@ -235,12 +235,13 @@ impl Ear {
     fn heard(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
 
-impl Wake for Ear {
-    fn wake(&self, thread: &ThreadId) {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.push(thread.to_string());
+    fn hears(&self) -> impl Fn(&ThreadId) + Send + Sync + 'static {
+        let heard = self.0.clone();
+        move |thread: &ThreadId| {
+            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.push(thread.to_string());
+        }
     }
 }
 
@@ -250,7 +251,7 @@ pub async fn k29_what_is_left_wakes_the_engine(factory: &dyn LogFactory) -> Chec
     let desk = Fixture::of(factory).await?;
     let ear = Ear::default();
     let graph = row(&["a"], &Calls::default())?;
-    let runner = desk.runner(&graph).woken_by(ear.clone());
+    let runner = desk.runner(&graph).woken_by(ear.hears());
     finished(runner.start(&thread("at its end"), ()).await)?;
     same("after an end", ear.heard(), vec![])?;
     runner.submit(&desk.thread, ()).await?;
@@ -284,7 +285,7 @@ pub async fn k29_a_question_is_left_to_nobody(factory: &dyn LogFactory) -> Check
         .pause("ask", |_| "ok?", |_, yes: bool| line(format!("{yes}")))
         .edge("ask", END)
         .build()?;
-    let runner = desk.runner(&graph).woken_by(ear.clone());
+    let runner = desk.runner(&graph).woken_by(ear.hears());
     runner.submit(&desk.thread, ()).await?;
     same("what the engine hears", ear.heard(), vec![])?;
     same("what is due", runner.due(9).await?, vec![])?;

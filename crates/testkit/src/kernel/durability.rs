@@ -2,9 +2,8 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use fugato_graph::{
-    BoxError, Context, Durability, END, EffectClass, Graph, RunErrorKind, RunnerOptions,
-};
+use fugato_graph::{BoxError, Context, Durability, END, Graph, RunErrorKind, RunnerOptions};
+use fugato_state::EffectClass;
 use fugato_store::StoreErrorKind;
 use fugato_stream::EventKind;
 use futures::StreamExt as _;

@@ -3,9 +3,9 @@ use std::{sync::Arc, time::Duration};
 
 use expect_test::expect;
 use fugato_graph::{
-    BoxError, Context, Durability, END, Effect, EffectClass, EffectError, Graph, NodePolicy,
-    NotExecuted, RunnerOptions,
+    BoxError, Context, Durability, END, Effect, EffectError, Graph, NodePolicy, RunnerOptions,
 };
+use fugato_state::EffectClass;
 use fugato_store::{LeaseRequest, StoreErrorKind};
 use tokio::sync::Barrier;
 
@@ -484,7 +484,7 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory
                 let act = move |key| async move {
                     notes.note(key);
                     if refuses.is_on() {
-                        Err(NotExecuted::because("connection refused"))
+                        Err(EffectError::not_executed("connection refused"))
                     } else {
                         Ok("sent".to_owned())
                     }

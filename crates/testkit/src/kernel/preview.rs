@@ -1,6 +1,6 @@
 //! Previews of a thread under a program: K32.
 use expect_test::expect;
-use fugato_graph::{Answers, Compatibility, END, Graph, Runner};
+use fugato_graph::{Answers, END, Graph, Runner};
 use fugato_state::State;
 use fugato_store::Head;
 use serde::{Deserialize, Serialize};
@@ -155,18 +155,18 @@ pub async fn k32_a_preview_tells_a_migration(factory: &dyn LogFactory) -> CheckR
         .build()?;
     question(desk.runner(&old).start(&desk.thread, 1_u32).await)?;
     desk.another_process();
-    check_report(&desk, &desk.runner(&old), "GoesOn").await?;
-    let migrates = "Migrates { states: [\"the state from version 1 to 2\"] }";
+    check_report(&desk, &desk.runner(&old), "it goes on []").await?;
+    let migrates = "it goes on [\"the state from version 1 to 2\"]";
     check_report(&desk, &desk.runner(&new), migrates).await?;
     desk.resume(&new, Answers::only(2)?).await?;
-    check_report(&desk, &desk.runner(&new), "GoesOn").await?;
+    check_report(&desk, &desk.runner(&new), "it goes on []").await?;
     let newer = "written by state version 2; this program knows versions up to 1";
     check_report(&desk, &desk.runner(&old), newer).await?;
     let mut desk = Fixture::of(factory).await?;
     let (old, new) = within()?;
     question(desk.start(&old).await)?;
     desk.another_process();
-    let migrates = "Migrates { states: [\"the state of sub#1 from version 1 to 2\"] }";
+    let migrates = "it goes on [\"the state of sub#1 from version 1 to 2\"]";
     check_report(&desk, &desk.runner(&new), migrates).await
 }
 
@@ -212,9 +212,9 @@ async fn check_report<S: State>(desk: &Fixture, runner: &Runner<S>, expected: &s
     let preview = runner.preview(&desk.thread).await?;
     let preview = preview.ok_or_else(|| Failure::new("the thread does not exist"))?;
     same("the head", preview.head, desk.head().await?)?;
-    let told = match preview.compatibility {
-        Compatibility::Unreadable { error } => whole(&error),
-        other => format!("{other:?}"),
+    let told = match &preview.error {
+        Some(error) => whole(error),
+        None => format!("it goes on {:?}", preview.migrated),
     };
     holds(told.contains(expected), || format!("got {told}"))
 }

@@ -1,7 +1,7 @@
 //! The words of a transcript, which are the same on every store and in every run.
 use std::collections::BTreeMap;
 
-use fugato_graph::{Compatibility, Look, Preview, RunErrorKind};
+use fugato_graph::{Look, Preview, RunErrorKind};
 use fugato_state::{Interrupt, InterruptId};
 use fugato_store::{Commit, Record, Status};
 use fugato_stream::{Event, EventKind};
@@ -124,12 +124,13 @@ pub(super) fn preview(preview: Option<&Preview>) -> String {
     let Some(preview) = preview else {
         return "= no such thread".into();
     };
-    let result = match &preview.compatibility {
-        Compatibility::GoesOn => "goes on".into(),
-        Compatibility::Migrates { states } => format!("migrates {}", states.join(", ")),
-        Compatibility::Refused { gone } => format!("refused without {}", gone.join(", ")),
-        Compatibility::Unreadable { error } => format!("unreadable: {}", whole(error)),
-        other => format!("{other:?}"),
+    let result = match &preview.error {
+        None if preview.migrated.is_empty() => "goes on".into(),
+        None => format!("migrates {}", preview.migrated.join(", ")),
+        Some(error) => match &error.kind {
+            RunErrorKind::GraphChanged { gone } => format!("refused without {}", gone.join(", ")),
+            _ => format!("unreadable: {}", whole(error)),
+        },
     };
     let mut line = format!("= at {} {result}", preview.head);
     let ids = |ids: &[InterruptId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();

@@ -24,10 +24,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{
-    BoxError, BuildError, Context, END, Effect, EffectClass, Graph, GraphBuilder, Node, NodePolicy,
-    Outcome, SubgraphInput,
+    BoxError, BuildError, Context, END, Effect, Graph, GraphBuilder, Node, NodePolicy, Outcome,
+    SubgraphInput,
 };
-use fugato_state::Question;
+use fugato_state::{EffectClass, Question};
 
 use super::{
     AppendFault, RecordingLog,

@@ -3,10 +3,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{
-    Answers, BoxError, Context, END, Effect, EffectClass, Graph, GraphBuilder, IntoNode, Node,
-    Outcome, Runner, RunnerOptions, ThreadStatus,
+    Answers, BoxError, Context, END, Effect, Graph, GraphBuilder, IntoNode, Node, Outcome, Runner,
+    RunnerOptions, ThreadStatus,
 };
-use fugato_state::{State, ThreadId};
+use fugato_state::{EffectClass, State, ThreadId};
 use fugato_store::{Commit, Expect, Record, Status};
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, Semaphore};

@@ -287,7 +287,7 @@ impl<S: State> Case<S> {
             .keys()
             .find(|(_, address)| addresses.contains(address));
         let doubt = match done {
-            Some((name, address)) => InDoubt::Happened(outcome(name, address).into()),
+            Some((name, address)) => InDoubt::Happened(outcome(name, address)),
             None => InDoubt::DidNotHappen,
         };
         seen.doubts.extend(addresses);

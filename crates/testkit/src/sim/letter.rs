@@ -1,6 +1,6 @@
 //! A small agent to crash.
-use fugato_graph::{BoxError, Context, END, EffectClass, Graph};
-use fugato_state::State;
+use fugato_graph::{BoxError, Context, END, Graph};
+use fugato_state::{EffectClass, State};
 use serde::{Deserialize, Serialize};
 
 use super::{CrashSim, World};

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use fugato_graph::{BoxError, NotExecuted};
+use fugato_graph::{BoxError, EffectError};
 use fugato_state::{EffectClass, Millis};
 
 use super::{
@@ -87,7 +87,7 @@ impl World {
             return Ok(());
         }
         *failed += 1;
-        Err(NotExecuted::because("the world is not ready").into())
+        Err(EffectError::not_executed("the world is not ready").into())
     }
 
     /// Returns the time of the store, in milliseconds since the Unix epoch.

@@ -5,8 +5,8 @@ use std::{
 };
 
 use expect_test::expect;
-use fugato_graph::{BoxError, Context, END, EffectClass, Graph, Runner, ThreadStatus};
-use fugato_state::State;
+use fugato_graph::{BoxError, Context, END, Graph, Runner, ThreadStatus};
+use fugato_state::{EffectClass, State};
 use fugato_testkit::session::Session;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use fugato::{
-    BoxError, Context, EffectClass, Node, Note, Outcome,
+    BoxError, Context, EffectClass, EventKind, Node, Outcome,
     agent::{
         memory::{REMEMBERED, to_quote},
         toolbox::finished,
@@ -68,14 +68,12 @@ impl Node<AgentState> for Quote {
             }
             Err(error) => lost(error.to_string()),
         };
-        Ok(told
-            .into_iter()
-            .fold(outcome, |done, Note(told)| done.note(told)))
+        Ok(told.into_iter().fold(outcome, Outcome::note))
     }
 }
 
 /// The data of a result, its text, and the event that tells of it.
-type CallResult = Result<(Value, String, Note), String>;
+type CallResult = Result<(Value, String, EventKind), String>;
 
 impl Quote {
     /// Calls a tool behind the gates that all calls pass. The error is the text of a call that

@@ -140,15 +140,15 @@ fn outcome(
 }
 
 /// Returns the note of a proposed call, for the stream and the archive.
-pub(super) fn proposed(call: String, name: &str, params: &Map<String, Value>) -> fugato::Note {
-    fugato::Note(EventKind::ToolCallProposed {
+pub(super) fn proposed(call: String, name: &str, params: &Map<String, Value>) -> EventKind {
+    EventKind::ToolCallProposed {
         call,
         name: name.to_owned(),
         arguments: Value::Object(params.clone()),
-    })
+    }
 }
 
-fn thinking(thought: &str) -> fugato::Note {
+fn thinking(thought: &str) -> EventKind {
     note("thinking", json!({ "content": thought }))
 }
 

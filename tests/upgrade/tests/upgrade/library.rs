@@ -168,7 +168,7 @@ async fn library_an_action_that_did_not_happen_is_done_once() {
     let threads = Threads::open();
     threads.recovers("doubt").await.unwrap();
     let asked = threads.runner.interrupts(&id("doubt")).await.unwrap();
-    let answers = Answers::to(asked[0].id.clone(), InDoubt::DidNotHappen).unwrap();
+    let answers = Answers::to(asked[0].id.clone(), InDoubt::<Value>::DidNotHappen).unwrap();
     let ended = threads.runner.resume(&id("doubt"), answers).await.unwrap();
     assert_eq!(lines(&ended), ["send", "sent mail"]);
     assert_eq!(threads.world.sent(), ["mail"]);

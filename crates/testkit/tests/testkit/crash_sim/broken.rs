@@ -2,8 +2,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use fugato_graph::{BoxError, Context, END, EffectClass, Graph};
-use fugato_state::{Seq, ThreadId};
+use fugato_graph::{BoxError, Context, END, Graph};
+use fugato_state::{EffectClass, Seq, ThreadId};
 use fugato_store::{
     AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, MemoryLog, Record, StoreError,
     ThreadLog,

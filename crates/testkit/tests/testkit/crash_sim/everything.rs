@@ -2,10 +2,8 @@
 //! back-off, a nested subgraph, and keys of the whole thread.
 use std::time::Duration;
 
-use fugato_graph::{
-    BoxError, Context, END, Effect, EffectClass, Graph, NodePolicy, Outcome, Reconciliation,
-};
-use fugato_state::{Interrupt, Question, State};
+use fugato_graph::{BoxError, Context, END, Effect, Graph, InDoubt, NodePolicy, Outcome};
+use fugato_state::{EffectClass, Interrupt, Question, State};
 use fugato_testkit::sim::World;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -73,7 +71,8 @@ async fn sends(cx: Context<Lines>, world: World) -> SayResult {
     let address = format!("/{}/parcel", cx.task());
     let parcel = Effect::once().reconcile(move || async move {
         let found = later.find("parcel", &address);
-        Ok::<_, BoxError>(found.map_or(Reconciliation::DidNotHappen, Reconciliation::Happened))
+        let found = found.map_or(InDoubt::DidNotHappen, InDoubt::Happened);
+        Ok::<_, BoxError>(Some(found))
     });
     let parcel: String = cx
         .effect("parcel", parcel, &"Ada", move |key| async move {
