@@ -34,6 +34,6 @@ pub use model::{Scripted, ScriptedReply};
 pub use model_server::{ModelAnswer, ModelServer};
 pub use program::{FinishedProgram, Server, TestProgram};
 pub use server::{FaultyServer, ServerFault};
-pub use share::share;
+pub use share::{share, share_of};
 pub use stock_client::{check_patience, check_stock_client};
 pub use text::{AsText, TextParts, assert_contains, assert_lacks, assert_starts_with};

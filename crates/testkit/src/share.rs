@@ -11,3 +11,10 @@ pub fn share() -> usize {
         .unwrap_or(1)
         .max(1)
 }
+
+/// Returns how many of `all` random cases are tried: their [share](share()), but an eighth at least,
+/// as each case finds what it does by chance.
+pub fn share_of(all: u32) -> u32 {
+    let share = u32::try_from(share()).unwrap_or(u32::MAX);
+    all.div_ceil(share.min(8))
+}

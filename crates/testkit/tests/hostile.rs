@@ -77,7 +77,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fugato_testkit::share_of(1_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn k20_records_of_any_bytes_are_read_or_refused(bytes in bytes(), fold in prop::option::of(bytes())) {

@@ -234,7 +234,7 @@ fn pln_w11_a_declared_fact_is_needed_by_what_it_names_and_by_its_own_name() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(fugato_testkit::share_of(32)))]
 
     /// Facts change between turns, and some cannot be looked up: a snapshot that the planner sees
     /// is true now, or was so within the declared age.

@@ -33,7 +33,10 @@ async fn every_byte_and_number_is_kept() -> Result<(), Failure> {
 #[test]
 fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
     // Of a process that begins anew only the threads that it reads tell the time, so that one goes on.
-    agrees_with_the_model(&Objects::in_memory().in_one_process(), 200)?;
+    agrees_with_the_model(
+        &Objects::in_memory().in_one_process(),
+        fugato_testkit::share_of(200),
+    )?;
     let swept = Objects::in_memory().in_one_process().swept_at_once();
-    agrees_with_the_model(&swept, 200)
+    agrees_with_the_model(&swept, fugato_testkit::share_of(200))
 }

@@ -116,7 +116,7 @@ async fn holds(acts: Vec<Act>, schedule: &str, catch_up: CatchUp) -> TestResult 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(fugato_testkit::share_of(32)))]
 
     #[test]
     fn trn_8_each_time_of_a_job_is_done_once_whatever_dies(

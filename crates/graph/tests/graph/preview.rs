@@ -11,6 +11,7 @@ use fugato_graph::{
 };
 use fugato_state::{Interrupt, InterruptId, Millis, Seq, ThreadId};
 use fugato_store::{Commit, Expect, MemoryLog, Record, Status, ThreadLog};
+use fugato_testkit::share_of;
 use serde_json::{Value, json};
 
 use graphs::{GraphShape, KINDS, graph};
@@ -20,7 +21,8 @@ use states::{
     SecondInnerUnread, SecondUnread, StrictField, TestState,
 };
 
-const THREADS: usize = 1_000;
+/// The threads of which [`EXPECTED`] tells; a [share](share_of) of them is tried.
+const THREADS: u32 = 1_000;
 /// The time of the program that began the threads; another is an hour later.
 const BEGINS: Millis = 2_000_000_000_000;
 const LATER: Millis = BEGINS + 3_600_000;
@@ -65,7 +67,7 @@ async fn begin() -> Vec<ParkedThread> {
     let old = runner::<Old, OldInner>(GraphShape::Same, first.clone());
     let later = runner::<Old, OldInner>(GraphShape::Same, second.clone());
     let mut threads = vec![];
-    for n in 0..THREADS {
+    for n in 0..share_of(THREADS) as usize {
         let id = ThreadId::new(format!("t{n:04}")).expect("the name keeps the rules");
         let kind = KINDS.iter().cycle().nth(n).copied().unwrap_or_default();
         let amount = i64::try_from(n).unwrap_or_default();
@@ -373,7 +375,6 @@ programs! {
 #[test]
 fn k32_what_a_preview_says_is_what_opening_does() {
     let threads = &runtime().block_on(begin());
-    assert_eq!(threads.len(), THREADS);
     let (one, other) = PROGRAMS.split_at(PROGRAMS.len() / 2);
     let report = |programs: &[Program]| {
         let lines = programs
@@ -386,7 +387,18 @@ fn k32_what_a_preview_says_is_what_opening_does() {
         let first = report(one);
         first + &beside.join().expect("the other half holds")
     });
-    assert_eq!(told, EXPECTED);
+    if threads.len() == THREADS as usize {
+        assert_eq!(told, EXPECTED);
+    }
+    for (told, expected) in told.lines().zip(EXPECTED.lines()) {
+        let mut outcomes = told.split([':', ',']).map(without_number);
+        let known: Vec<_> = expected.split([':', ',']).map(without_number).collect();
+        assert!(outcomes.all(|outcome| known.contains(&outcome)), "{told}");
+    }
+}
+
+fn without_number(told: &str) -> &str {
+    told.trim_start_matches([' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
 }
 
 const EXPECTED: &str = "\

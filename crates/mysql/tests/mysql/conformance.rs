@@ -14,7 +14,7 @@ async fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
     let agrees = move || {
         // The connections belong to this runtime.
         let _inside = runtime.enter();
-        agrees_with_the_model(&Databases::opened_once(), 24)
+        agrees_with_the_model(&Databases::opened_once(), fugato_testkit::share_of(24))
     };
     let ran = tokio::task::spawn_blocking(agrees).await;
     ran.expect("the model does not panic")

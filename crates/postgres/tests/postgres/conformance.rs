@@ -29,7 +29,7 @@ async fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
         return Ok(());
     }
     let schemas = Schemas::new(Synchronous::Normal);
-    let agrees = move || agrees_with_the_model(&schemas, 24);
+    let agrees = move || agrees_with_the_model(&schemas, fugato_testkit::share_of(24));
     let done = tokio::task::spawn_blocking(agrees).await;
     done.map_err(Box::<dyn std::error::Error + Send + Sync>::from)?
 }

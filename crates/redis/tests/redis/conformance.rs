@@ -31,7 +31,10 @@ async fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
     let agrees = move || {
         // The connection belongs to this runtime.
         let _inside = runtime.enter();
-        agrees_with_the_model(&Prefixes::on(durable(), ServerDurability::Disk), 64)
+        agrees_with_the_model(
+            &Prefixes::on(durable(), ServerDurability::Disk),
+            fugato_testkit::share_of(64),
+        )
     };
     let ran = tokio::task::spawn_blocking(agrees).await;
     ran.expect("the model does not panic")

@@ -17,6 +17,7 @@ use fugato_restate::{Restate, RestateError, RestateOptions};
 use fugato_sqlite::SqliteLog;
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
+use fugato_testkit::share;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
@@ -215,7 +216,9 @@ async fn k29_killed_services_and_engines_lose_and_double_nothing() -> TestResult
     }
     let ledger = Ledger(folder.path().join("ledger"));
     let mut kills = 0;
-    for round in 0..9 {
+    // One of each kind, where not all cases are tried.
+    let rounds = if share() == 1 { 9 } else { 3 };
+    for round in 0..rounds {
         // After each kill the threads go on: else the next one never comes.
         let begun = Instant::now();
         let done = loop {
@@ -243,7 +246,7 @@ async fn k29_killed_services_and_engines_lose_and_double_nothing() -> TestResult
         }
         kills += 1;
     }
-    assert_eq!(kills, 9);
+    assert_eq!(kills, rounds);
     for thread in &threads {
         rests(&runner, thread, |status| *status == ThreadStatus::Idle).await?;
         let head = runner.log().head(thread).await?.map_or(0, |head| head.seq);

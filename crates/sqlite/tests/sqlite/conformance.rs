@@ -70,5 +70,8 @@ mod fast {
 
 #[test]
 fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
-    agrees_with_the_model(&Databases::new(Synchronous::Normal), 96)
+    agrees_with_the_model(
+        &Databases::new(Synchronous::Normal),
+        fugato_testkit::share_of(96),
+    )
 }

@@ -20,7 +20,7 @@ fn ids(hits: &[SearchHit]) -> BTreeSet<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(fugato_testkit::share_of(48)))]
 
     #[test]
     fn l15_fts5_finds_a_pair_of_characters_wherever_a_substring_is(

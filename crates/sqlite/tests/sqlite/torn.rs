@@ -188,7 +188,7 @@ fn garble(bytes: &mut [u8], place: f64, with: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: fugato_testkit::share_of(64), ..ProptestConfig::default() })]
 
     /// A torn write-ahead log loses only what comes after its end.
     #[test]

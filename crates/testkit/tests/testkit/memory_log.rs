@@ -22,7 +22,7 @@ fugato_testkit::thread_log_suite!(InMemory);
 
 #[test]
 fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
-    agrees_with_the_model(&InMemory, 512)
+    agrees_with_the_model(&InMemory, fugato_testkit::share_of(512))
 }
 
 #[tokio::test]

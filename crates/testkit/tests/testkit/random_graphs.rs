@@ -267,7 +267,7 @@ async fn check(parts: &[Part], seeds: (u64, u64), nth: usize, cut: AppendFault) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fugato_testkit::share_of(96), ..ProptestConfig::default() })]
 
     #[test]
     fn k24_random_graphs_end_the_same_in_any_order_and_after_any_crash(

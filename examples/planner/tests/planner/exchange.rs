@@ -104,7 +104,7 @@ async fn what_is_not_possible_is_refused_in_words_and_changes_nothing() -> TestR
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(fugato_testkit::share_of(48)))]
 
     /// For any orders, cancellations and waits: the sums paid and received match, no balance is
     /// below zero, and the held amounts are those of the open orders.

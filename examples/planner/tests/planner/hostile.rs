@@ -380,7 +380,7 @@ async fn any_stage(wrongs: Vec<Option<Flaw>>) -> TestResult {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fugato_testkit::share_of(64), max_shrink_iters: 100, ..ProptestConfig::default() })]
 
     #[test]
     fn pln_14_whatever_a_model_does_each_message_has_a_reply_in_time(

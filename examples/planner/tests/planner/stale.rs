@@ -516,7 +516,7 @@ async fn a_copy_asks_about_the_facts_of_its_position() -> Result<(), BoxError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fugato_testkit::share_of(96), max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn pln_21_pln_w4_pln_t3_no_stale_fact_is_used(

@@ -2,6 +2,7 @@
 use std::{sync::mpsc, thread, time::Duration};
 
 use fugato::axum::ServedAgent as _;
+use fugato_testkit::share;
 use scheduler::{
     calendar::{Lang, Sections},
     served::ServedScheduler,
@@ -17,7 +18,7 @@ const LONGEST: Duration = Duration::from_secs(90);
 async fn the_longest_message_is_read_in_a_moment() {
     let (store, _folder) = kept("home", week()).await;
     let most = ServedScheduler::new(service(&deps(week())), store, "home").longest_message();
-    for piece in [
+    let pieces = [
         "周五不行，",
         "周五、",
         "周五晚上7点，",
@@ -30,7 +31,8 @@ async fn the_longest_message_is_read_in_a_moment() {
         "remind me tomorrow to call, ",
         "what is on Friday? ",
         "Run 5 km ",
-    ] {
+    ];
+    for piece in pieces.into_iter().step_by(share().min(4)) {
         let text: String = piece.chars().cycle().take(most).collect();
         let (ended, end) = mpsc::channel();
         let reading = thread::spawn(move || {

@@ -11,7 +11,7 @@ use fugato::{
     state::{Interrupt, ThreadId},
     store::{Commit, Expect, LeaseOutcome, LeaseRequest, MemoryLog, StoreError, ThreadLog as _},
 };
-use fugato_testkit::share;
+use fugato_testkit::share_of;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use steward::{
@@ -581,7 +581,7 @@ fn collect(chat: &'static str, value: &Value, findings: &mut Vec<(&'static str, 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if share() == 1 { 64 } else { 8 }, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: share_of(64), max_shrink_iters: 60, ..ProptestConfig::default() })]
 
     #[test]
     fn stw_w8_nothing_is_submitted_twice_or_unconfirmed_or_unchecked(events in events()) {

@@ -237,7 +237,7 @@ async fn play(script: Vec<String>, replies: Vec<CardReply>, always: bool) {
 #[test]
 fn sch_w12_whatever_a_model_says_no_phase_is_stuck_and_the_schedule_is_whole() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let config = ProptestConfig::with_cases(128);
+    let config = ProptestConfig::with_cases(fugato_testkit::share_of(128));
     let replies = || prop::collection::vec(reply(), 8);
     proptest!(config, |(script in prop::collection::vec(said(), 0..24), replies in replies(), always: bool)| {
         let begin = [r#"{"intent": "task"}"#, r#"{"action": "plan_done", "plan_steps": [{"content": "Arrange it"}]}"#];

@@ -228,7 +228,7 @@ async fn replays(acts: Vec<Act>) -> TestResult {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(fugato_testkit::share_of(24)))]
 
     #[test]
     fn trn_16_trn_t7_an_archive_replays_whatever_happened(acts in acts()) {
