@@ -247,7 +247,7 @@ async fn a_server_that_says_nothing_is_given_up() -> TestResult {
         .schema(fresh())
         .pool_size(1)
         .connect_timeout(Duration::from_millis(500))
-        .statement_timeout(Duration::from_millis(50));
+        .statement_timeout(Duration::from_millis(500));
     let log = PostgresLog::connect_with(wire.url(), options).await?;
     wire.go_deaf();
     for _ in 0..2 {
