@@ -8,6 +8,7 @@ pub mod guarantee;
 mod guide;
 pub mod layer;
 pub mod markdown;
+pub mod path;
 pub mod requirement;
 pub mod said;
 pub mod source;

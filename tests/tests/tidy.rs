@@ -5,7 +5,7 @@ use serde_json::Value;
 use tests::{
     doctest, guarantee,
     layer::{self, Package},
-    markdown, requirement, said, source,
+    markdown, path, requirement, said, source,
     tree::{self, TextFile},
 };
 
@@ -64,6 +64,20 @@ fn crates_depend_on_each_other_as_permitted() {
     assert!(packages.iter().filter(|package| package.member).count() > 10);
     let table = &file("docs/architecture.md").text;
     assert_eq!(layer::complaints(table, &packages), NOTHING);
+}
+
+/// The files and the functions of the graph that a run may pass from its start to its end.
+const PATH: (usize, usize) = (23, 79);
+
+#[test]
+fn a_run_passes_the_functions_that_the_page_lists() {
+    let source = |name: &str| {
+        let path = format!("crates/graph/src/{name}");
+        let found = files().iter().find(|file| file.path == path);
+        found.map(|file| file.text.as_str())
+    };
+    let page = &file("docs/architecture.md").text;
+    assert_eq!(path::complaints(page, PATH, source), NOTHING);
 }
 
 /// Returns the names of the files in a folder, without their extension.
