@@ -116,7 +116,16 @@ pub(crate) fn ready<S: State>(
     if refers {
         check(scope)?;
     }
-    barrier(scope, head, under)
+    if head == 0 || scope.version == under.state {
+        return Ok(None);
+    }
+    if scope.version > under.state {
+        return Err(newer::<S>(scope.version));
+    }
+    // The fold of a log of an older version: later folds start from this snapshot, which is written
+    // in the same transaction as the first record of the new version.
+    let body = snapshot::save(scope)?;
+    Ok(Some(Snapshot { seq: head, body }))
 }
 
 /// Checks that the graph still has the nodes, subgraphs and joins that the thread refers to.
@@ -129,23 +138,6 @@ pub(crate) fn check(scope: &dyn DynScope) -> Result<(), RunError> {
     gone.sort();
     gone.dedup();
     Err(RunError::new(RunErrorKind::GraphChanged { gone }))
-}
-
-/// Returns the fold of a log of an older version: later folds start from this snapshot, which is
-/// written in the same transaction as the first record of the new version.
-fn barrier<S: State>(
-    scope: &Scope<S>,
-    head: u64,
-    under: &ProgramVersion,
-) -> Result<Option<Snapshot>, RunError> {
-    if head == 0 || scope.version == under.state {
-        return Ok(None);
-    }
-    if scope.version > under.state {
-        return Err(newer::<S>(scope.version));
-    }
-    let body = snapshot::save(scope)?;
-    Ok(Some(Snapshot { seq: head, body }))
 }
 
 /// Begins a run, unless the same request was made before.

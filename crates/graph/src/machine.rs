@@ -250,11 +250,6 @@ impl Machine {
         }
     }
 
-    /// Marks a task as started. This is no fact: after a crash the task is ready again.
-    pub(crate) fn begin(&mut self, position: usize) {
-        self.set(position, TaskStatus::Running);
-    }
-
     /// Sets the state of a task that is a subgraph, taken from its scope.
     pub(crate) fn mirror(&mut self, position: usize, state: TaskStatus, until: Option<Millis>) {
         if let Some(task) = self.frontier.get_mut(position) {
@@ -294,11 +289,6 @@ impl Machine {
         self.frontier.iter().any(same)
     }
 
-    /// Marks a task as done before the fact of it is recorded.
-    pub(crate) fn settle(&mut self, position: usize) {
-        self.set(position, TaskStatus::Done);
-    }
-
     /// Returns the position of a task in the frontier.
     pub(crate) fn position(&self, path: &TaskPath) -> Option<usize> {
         match self.frontier.as_slice() {
@@ -318,7 +308,9 @@ impl Machine {
         }
     }
 
-    fn set(&mut self, position: usize, state: TaskStatus) {
+    /// Sets the state of a task without a fact: that it runs, which is over after a crash, or that
+    /// it is done, before the fact of it is recorded.
+    pub(crate) fn set(&mut self, position: usize, state: TaskStatus) {
         if let Some(task) = self.frontier.get_mut(position) {
             *self.counts.of(task.state) -= 1;
             *self.counts.of(state) += 1;

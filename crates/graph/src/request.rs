@@ -30,6 +30,11 @@ pub(crate) enum Request<U> {
 }
 
 impl<U> Request<U> {
+    /// Creates the request for a run.
+    pub(crate) fn start(key: Option<String>, updates: Vec<U>, way: StartMode) -> Self {
+        Self::Start { updates, key, way }
+    }
+
     /// Returns the name that the caller gave to the request.
     pub(crate) fn key(&self) -> Option<&str> {
         match self {

@@ -276,7 +276,8 @@ impl<S: State> Runner<S> {
 
     /// Begins a run with an input, and creates the thread if it does not exist.
     pub fn start<M>(&self, thread: &ThreadId, input: impl IntoUpdates<S::Update, M>) -> Run<S> {
-        self.begin(thread, None, input.into_updates(), StartMode::WithStep)
+        let request = Request::start(None, input.into_updates(), StartMode::WithStep);
+        self.spawn(thread, request, None)
     }
 
     /// Begins a run under a name of the caller's, so that a repeat has no second effect: it gets
@@ -289,7 +290,8 @@ impl<S: State> Runner<S> {
         input: impl IntoUpdates<S::Update, M>,
     ) -> Run<S> {
         let (key, updates) = (Some(key.into()), input.into_updates());
-        self.begin(thread, key, updates, StartMode::WithStep)
+        let request = Request::start(key, updates, StartMode::WithStep);
+        self.spawn(thread, request, None)
     }
 
     /// Begins a run that is stored before its first step and before its first event, so that
@@ -302,7 +304,8 @@ impl<S: State> Runner<S> {
         key: Option<String>,
         input: impl IntoUpdates<S::Update, M>,
     ) -> Run<S> {
-        self.begin(thread, key, input.into_updates(), StartMode::Stored)
+        let request = Request::start(key, input.into_updates(), StartMode::Stored);
+        self.spawn(thread, request, None)
     }
 
     /// Answers open questions, and goes on with the run.
@@ -311,23 +314,23 @@ impl<S: State> Runner<S> {
     /// work on: the returned run has its events from there on, and its end. An answer is in the log
     /// before its event is sent. While another process runs the thread, the answers are `Busy`.
     pub fn resume(&self, thread: &ThreadId, answers: Answers) -> Run<S> {
-        self.spawn(thread, Request::Resume(answers))
+        self.spawn(thread, Request::Resume(answers), None)
     }
 
     /// Goes on with a run that a crash left unfinished, or whose questions have expired.
     pub fn recover(&self, thread: &ThreadId) -> Run<S> {
-        self.spawn(thread, Request::Recover)
+        self.spawn(thread, Request::Recover, None)
     }
 
     /// Retries the failed tasks of a failed run, and nothing else.
     pub fn retry(&self, thread: &ThreadId) -> Run<S> {
-        self.spawn(thread, Request::Retry)
+        self.spawn(thread, Request::Retry, None)
     }
 
     /// Changes the state as an operator, while the thread is parked or has ended. If the amendment
     /// finishes a task, the thread goes on from there.
     pub fn amend(&self, thread: &ThreadId, amendment: StateEdit<S::Update>) -> Run<S> {
-        self.spawn(thread, Request::Amend(amendment))
+        self.spawn(thread, Request::Amend(amendment), None)
     }
 
     /// Returns true if a run of this process has the thread.
@@ -359,27 +362,14 @@ impl<S: State> Runner<S> {
         Events::live(live.subscribe(), Some(self.inner.source(thread))).after(after)
     }
 
-    pub(crate) fn begin(
-        &self,
-        thread: &ThreadId,
-        key: Option<String>,
-        updates: Vec<S::Update>,
-        way: StartMode,
-    ) -> Run<S> {
-        self.spawn(thread, Request::Start { updates, key, way })
-    }
-
-    fn spawn(&self, thread: &ThreadId, request: Request<S::Update>) -> Run<S> {
-        self.spawn_under(thread, request, None)
-    }
-
     /// Goes on with a thread under a lease that was claimed.
     pub(crate) fn go_on(&self, lease: Lease) -> Run<S> {
         let thread = lease.thread.clone();
-        self.spawn_under(&thread, Request::Recover, Some(lease))
+        self.spawn(&thread, Request::Recover, Some(lease))
     }
 
-    fn spawn_under(
+    /// Carries a request out in a task of its own, under a lease that was claimed if there is one.
+    pub(crate) fn spawn(
         &self,
         thread: &ThreadId,
         request: Request<S::Update>,
@@ -531,7 +521,7 @@ impl<S: State> RunnerInner<S> {
                 if let Some((backup, request)) = self.elsewhere(&error, again) {
                     drop(held);
                     self.release(thread, lease.fence).await;
-                    return fallback::relayed(backup.spawn(thread, request), None, hub).await;
+                    return fallback::relayed(backup.spawn(thread, request, None), None, hub).await;
                 }
                 Err(refuse(error, thread, hub))
             }

@@ -5,7 +5,7 @@ use fugato_store::Lease;
 use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::task::AbortHandle;
 
-use crate::{IntoUpdates, RunError, RunErrorKind, RunResult, Runner, request::StartMode};
+use crate::{IntoUpdates, RunError, RunErrorKind, RunResult, Runner, request::{Request, StartMode}};
 
 /// A worker that runs the threads of a log that can go on. Several workers, in one process or many,
 /// share the work of one log.
@@ -155,8 +155,8 @@ impl<S: State> Runner<S> {
         thread: &fugato_state::ThreadId,
         input: impl IntoUpdates<S::Update, M>,
     ) -> Result<(), RunError> {
-        let begun = self.begin(thread, None, input.into_updates(), StartMode::Left);
-        match begun.await {
+        let request = Request::start(None, input.into_updates(), StartMode::Left);
+        match self.spawn(thread, request, None).await {
             Err(error) if error.kind == RunErrorKind::HandedOver => Ok(()),
             Err(error) => Err(error),
             Ok(_) => Ok(()),

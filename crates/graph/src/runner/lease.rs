@@ -33,7 +33,7 @@ impl<S: State> Runner<S> {
             by: by.clone(),
             why: why.clone(),
         };
-        match self.spawn(thread, request).await {
+        match self.spawn(thread, request, None).await {
             Ok(_) => Ok(()),
             Err(error) => match &error.kind {
                 RunErrorKind::Cancelled { .. } => Ok(()),

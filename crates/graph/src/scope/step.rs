@@ -37,7 +37,7 @@ impl<S: State> Scope<S> {
                     engine.give_up = Some(error.into());
                     return Ok(());
                 }
-                self.machine.begin(position);
+                self.machine.set(position, TaskStatus::Running);
                 engine.ready.push(self.at.clone(), position);
                 continue;
             }
@@ -234,14 +234,14 @@ impl<S: State> Scope<S> {
             None => None,
         };
         if engine.is_eager() {
-            self.machine.settle(position);
+            self.machine.set(position, TaskStatus::Done);
             self.fold.apply(updates);
             self.solo = Some((stored, notes));
             self.close_task(position, engine);
             return Ok(());
         }
         if self.machine.frontier().len() == 1 {
-            self.machine.settle(position);
+            self.machine.set(position, TaskStatus::Done);
             self.fold.apply(updates);
             self.solo = Some((stored, notes));
             return Ok(());
