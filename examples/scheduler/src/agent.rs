@@ -4,6 +4,7 @@ mod free_time;
 mod interaction;
 mod phase;
 mod request;
+mod timeline;
 mod transition;
 mod update;
 
@@ -22,6 +23,7 @@ pub use fugato::agent::phases::{CardAction, CardReply};
 pub use interaction::{Card, PendingInteraction, QuestionTopic};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
 pub use request::{BY_HAND, Request};
+pub use timeline::{Moment, Timeline};
 pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, RETRIED, ROUGH_BUILD_DONE, STEP_ADVANCED};
 pub use update::{DecisionView, RouteDecision, Update};
 
@@ -88,9 +90,12 @@ pub struct AgentState {
     /// The times that the person wants kept free.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub free_times: Vec<FreeTime>,
-    /// The times that were kept free before the last request, if it changed them.
+    /// The times that were kept free before that request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_free_times: Option<Vec<FreeTime>>,
+    /// The requests before it that can be undone, and those that can be made again.
+    #[serde(skip_serializing_if = "Timeline::is_empty")]
+    pub timeline: Timeline,
 }
 
 /// The progress of a call that the person made by hand.
@@ -205,6 +210,9 @@ pub struct RunScope {
     /// The times that are kept free, and no others, once the planned calls are made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_keep_free: Option<Vec<FreeTime>>,
+    /// The steps that the planned calls go in the timeline: back if it is negative.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub travels: i32,
     /// The repairs that the person is asked about after the planned calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<Vec<Call>>,
@@ -218,6 +226,11 @@ pub struct RunScope {
     /// person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stood_in: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(number: &i32) -> bool {
+    *number == 0
 }
 
 /// The number of rounds of execution that a run has, unless the request says otherwise.

@@ -106,9 +106,10 @@ impl ToolView {
     }
 }
 
-/// Returns where tasks lay before the last change, to which undoing it brings them back.
+/// Returns where tasks lay in the state to which the planned calls lead back.
 fn returns(agent: &AgentState) -> Vec<(u32, Point)> {
-    let tasks = agent.previous.iter().flat_map(|previous| &previous.tasks);
+    let target = agent.destination();
+    let tasks = target.iter().flat_map(|target| &target.tasks);
     let starts = tasks.filter_map(|task| Some((task.state_id, task.start()?)));
     starts.collect()
 }

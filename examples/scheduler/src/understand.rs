@@ -20,6 +20,7 @@ mod preferred;
 mod reasons;
 mod terms;
 mod topic;
+mod travel;
 mod trouble;
 mod when;
 mod wish;
@@ -35,7 +36,7 @@ use jiff::civil::DateTime;
 
 use crate::{
     agent::earliest,
-    agent::{AgentState, FreeTime},
+    agent::{AgentState, FreeTime, Moment, Timeline, Update},
     calendar::{Lang, Sections},
     contract::Call,
     deps::Deps,
@@ -45,6 +46,7 @@ use crate::{
 
 pub(crate) use notes::note;
 pub(crate) use plan::{edited as edited_class, place_pending};
+use travel::Travel;
 pub(crate) use trouble::Trouble;
 pub(crate) use words::Words;
 
@@ -73,6 +75,8 @@ pub struct Facts<'a> {
     pub free_times: &'a [FreeTime],
     /// The times that were kept free before the last change; none if nothing was changed.
     pub previous_free_times: Option<&'a [FreeTime]>,
+    /// The changes before the last one.
+    pub timeline: &'a Timeline,
     /// True if items that were agreed to may move again.
     pub existing_may_move: bool,
     /// The last words of the agent.
@@ -113,10 +117,37 @@ pub enum Understanding {
     Correct(usize, Reminder),
     /// Notes or reminders are removed.
     Forget(BTreeSet<usize>),
-    /// These times are kept free from now on, and no others; and this follows.
-    KeepFree(Vec<FreeTime>, Box<Understanding>),
+    /// This holds from now on; and this follows.
+    With(Beside, Box<Understanding>),
     /// Everything pending is placed by rule.
     PlaceAll,
+}
+
+/// The things that hold once a wish is carried out, beside its calls.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Beside {
+    /// These times are kept free, and no others; none to leave them as they are.
+    pub free_times: Option<Vec<FreeTime>>,
+    /// The steps that are gone in the timeline: back if it is negative.
+    pub travels: i32,
+}
+
+impl Beside {
+    /// Returns the updates by which it holds once the planned calls are made.
+    pub(crate) fn updates(self) -> impl Iterator<Item = Update> {
+        let travels = (self.travels != 0).then_some(Update::Travels(self.travels));
+        travels.into_iter().chain(self.free_times.map(Update::WouldKeepFree))
+    }
+}
+
+impl Understanding {
+    /// Returns what is to be done, and what holds then.
+    pub(crate) fn parted(self) -> (Self, Beside) {
+        match self {
+            Self::With(beside, then) => (*then, beside),
+            other => (other, Beside::default()),
+        }
+    }
 }
 
 impl<'a> Facts<'a> {
@@ -151,6 +182,7 @@ impl<'a> Facts<'a> {
             knows_notes: false,
             free_times: &agent.free_times,
             previous_free_times: agent.previous_free_times.as_deref(),
+            timeline: &agent.timeline,
             existing_may_move: false,
             said: agent
                 .conversation
@@ -171,6 +203,18 @@ impl Facts<'_> {
         days.filter(|day| i32::from(day.day_index) >= self.today)
     }
 
+    /// Returns the plan as it is, and the changes that lead back and forth from there.
+    fn timeline(&self) -> (Moment, Timeline) {
+        let now = Moment {
+            schedule: Some(self.schedule.clone()),
+            free_times: self.free_times.to_vec(),
+        };
+        let settled = self
+            .timeline
+            .settled(self.previous, self.previous_free_times, &now);
+        (now, settled)
+    }
+
     /// Returns the first point at which something can still begin; none if that is not known.
     pub(crate) fn earliest(&self) -> Option<Point> {
         earliest(self.schedule, self.now?, self.sections)
@@ -178,9 +222,9 @@ impl Facts<'_> {
 }
 
 /// Returns true if code alone answers a request, also where a model reads the others: a repair of a
-/// day, or the undoing of the last change.
+/// day, or the undoing of changes.
 pub(crate) fn is_for_code(text: &str) -> bool {
-    Trouble::told(text).is_some() || lex::is_undo(text)
+    Trouble::told(text).is_some() || Travel::told(text).is_some()
 }
 
 /// Returns true if words under a card take its place: they change the last wish into one that can be
@@ -188,10 +232,7 @@ pub(crate) fn is_for_code(text: &str) -> bool {
 pub(crate) fn replaces(text: &str, facts: &Facts<'_>) -> bool {
     let behind = topic::after_withdrawal(text);
     let wish = topic::amended(text, facts).or((behind != text).then(|| behind.to_owned()));
-    let wish = match wish.map(|wish| plainly(&wish, facts)) {
-        Some(Understanding::KeepFree(_, then)) => Some(*then),
-        other => other,
-    };
+    let wish = wish.map(|wish| plainly(&wish, facts).parted().0);
     matches!(wish, Some(Understanding::Calls { .. })) || withdraws(text, facts)
 }
 
@@ -205,8 +246,8 @@ pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
     let amended = topic::amended(text, facts).map(|wish| plainly(&wish, facts));
     // Reminders are corrected where they are, and questions are asked again.
     let amended = amended.filter(|read| {
-        use Understanding::{Calls, KeepFree, Refusal};
-        matches!(read, Calls { .. } | KeepFree(..) | Refusal(_))
+        use Understanding::{Calls, Refusal, With};
+        matches!(read, Calls { .. } | With(..) | Refusal(_))
     });
     amended.unwrap_or_else(|| plainly(topic::after_withdrawal(text), facts))
 }
@@ -234,7 +275,7 @@ fn plainly(text: &str, facts: &Facts<'_>) -> Understanding {
                 "没有等待你回答的内容，没有改动任何内容。"
             )
         };
-        if facts.previous.is_some() || facts.previous_free_times.is_some() {
+        if facts.timeline().1.steps().0 > 0 {
             told.push_str(&say!(
                 " “Undo” takes the last change back.",
                 "要撤回上一次改动，请说“撤销”。"
@@ -259,6 +300,9 @@ fn plainly(text: &str, facts: &Facts<'_>) -> Understanding {
         return read;
     }
     let said = wish::before_small_talk(said);
+    if let Some(travel) = Travel::told(said) {
+        return plan::travelled(travel, facts);
+    }
     let read = terms::read(said, facts);
     read.unwrap_or_else(|| wish::read(&lex::with_questions(lex::counted(said, facts)), facts))
 }

@@ -102,9 +102,7 @@ impl AgentState {
     pub(super) fn keep_free(&mut self, times: Vec<FreeTime>) {
         if times != self.free_times {
             self.remember();
-            if !std::mem::replace(&mut self.run.has_changed, true) {
-                self.previous_free_times = Some(self.free_times.clone());
-            }
+            self.run.has_changed = true;
         }
         let lines = times.iter().map(|time| {
             let dates: Vec<_> = time.dates.iter().map(String::as_str).collect();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentState, CardReply, ContextHook, FreeTime, Health, Mode, Part, PendingInteraction, Request,
-    TerminalOutcome,
+    TerminalOutcome, Timeline,
 };
 use crate::{
     calendar::Lang,
@@ -133,6 +133,8 @@ pub enum Update {
     KeptFree(Vec<FreeTime>),
     /// These times, and no others, are kept free once the person has agreed to what this needs.
     WouldKeepFree(Vec<FreeTime>),
+    /// The planned calls go these steps in the timeline: back if it is negative.
+    Travels(i32),
     /// The run was summarised.
     Delivered,
 }
@@ -233,6 +235,7 @@ impl State for AgentState {
                 self.overtaken(schedule);
                 self.run.reread = true;
                 self.previous = None;
+                self.timeline = Timeline::default();
             }
             Update::RoundBegan => self.next_round(),
             Update::HookUsed => self.use_hook(),
@@ -259,6 +262,7 @@ impl State for AgentState {
             Update::PlannedCalls(calls) => {
                 self.run.understood = true;
                 self.run.planned = Some(calls);
+                self.run.travels = 0;
             }
             Update::PlannedRepairs(repairs) => {
                 self.run.understood = true;
@@ -270,6 +274,7 @@ impl State for AgentState {
             Update::Preferred(wishes) => self.prefer(wishes.as_ref()),
             Update::KeptFree(times) => self.keep_free(times),
             Update::WouldKeepFree(times) => self.run.would_keep_free = Some(times),
+            Update::Travels(steps) => self.run.travels = steps,
             Update::Delivered => self.delivered(),
         }
     }

@@ -125,15 +125,13 @@ pub(super) async fn by_rules(
     let (notes, reminders) = (reading.notes.clone(), reading.reminders.clone());
     (facts.notes, facts.reminders) = (&notes, &reminders);
     let amid = agent.phase == Phase::Executing || agent.phase == Phase::Planning;
-    let mut understanding = understand(text, &facts);
-    let mut would_keep_free = None;
-    if let Understanding::KeepFree(times, then) = understanding {
-        understanding = *then;
-        // A card that is refused keeps nothing free.
-        match understanding {
-            Understanding::Calls { .. } => would_keep_free = Some(times),
-            _ => reading.push(Update::KeptFree(times)),
-        }
+    let (mut understanding, mut beside) = understand(text, &facts).parted();
+    // A card that is refused keeps nothing free.
+    if !matches!(understanding, Understanding::Calls { .. })
+        && let Some(times) = beside.free_times.take()
+    {
+        reading.push(Update::Travels(beside.travels));
+        reading.push(Update::KeptFree(times));
     }
     if understanding == Understanding::PlaceAll {
         let routed = rules::route(&agent, RequestRoute::default(), text);
@@ -174,9 +172,7 @@ pub(super) async fn by_rules(
             reading.work();
             reading.push(Update::Routed(RouteDecision::straight()));
             reading.push(Update::PlannedCalls(calls));
-            if let Some(times) = would_keep_free {
-                reading.push(Update::WouldKeepFree(times));
-            }
+            beside.updates().for_each(|update| reading.push(update));
             return Ok(());
         }
         Understanding::Repairs { say, repairs } => {
@@ -187,7 +183,7 @@ pub(super) async fn by_rules(
             reading.push(Update::PlannedRepairs(repairs));
             return Ok(());
         }
-        Understanding::PlaceAll | Understanding::KeepFree(..) => return Ok(()),
+        Understanding::PlaceAll | Understanding::With(..) => return Ok(()),
         Understanding::Note(note) => StoreWrite::Note(note),
         Understanding::Remind(reminder) => StoreWrite::Remind(reminder),
         Understanding::Correct(reminder, to) => StoreWrite::Correct { reminder, to },
@@ -284,10 +280,7 @@ pub(super) fn wished_instead(deps: &Deps, cx: &Context<AgentState>) -> Vec<Updat
         _ if is_negated(reason, &[""]) => String::new(),
         _ => reason.to_owned(),
     };
-    let (times, then) = match understand(&wish, &facts) {
-        Understanding::KeepFree(times, then) => (Some(times), *then),
-        other => (None, other),
-    };
+    let (then, beside) = understand(&wish, &facts).parted();
     let Understanding::Calls { say, calls } = then else {
         let told = say!(
             "From your answer I took only the no, and did not understand “{reason}” as another wish. Say it as a sentence of its own.",
@@ -302,7 +295,7 @@ pub(super) fn wished_instead(deps: &Deps, cx: &Context<AgentState>) -> Vec<Updat
         updates.push(said(say));
     }
     updates.push(Update::PlannedCalls(calls));
-    updates.extend(times.map(Update::WouldKeepFree));
+    updates.extend(beside.updates());
     updates
 }
 

@@ -24,7 +24,7 @@ pub(super) fn help(facts: &Facts<'_>) -> String {
          - “free Wednesday evening”, “I am ill tomorrow”, “nothing on weekends”\n\
          - “add … to …”, “drop …”, “… is done”, “… is not done”, “the deadline of … is on …”\n\
          - “… takes three hours”, “… only after …”, “never put … on Tuesday evenings”, “at most four sections a day”\n\
-         - “spread …”, “rearrange everything, but keep Monday free”, “undo”\n\
+         - “spread …”, “rearrange everything, but keep Monday free”, “undo”, “undo the last two”, “redo”\n\
          - “what do I have on Wednesday”, “when is …”, “why is … there”, “when am I free”, “what is pending”\n\
          - “make a note: …”, “remind me to … on Friday at 5 pm”, “which notes have I”, “which reminders have I”\n\
          A change of the plan is shown before it is made; notes, reminders and times to keep free are kept at once, and can be taken back. A part that I do not understand stops everything.",
@@ -34,7 +34,7 @@ pub(super) fn help(facts: &Facts<'_>) -> String {
          - “周三晚上空出来”，“我明天生病了”，“周末不学习”\n\
          - “在……里加一项……”，“删除……”，“……做完了”，“……没做完”，“……的截止日期改到……”\n\
          - “……要三个小时”，“先做……再做……”，“每周二晚上都别排……”，“每天最多四节”\n\
-         - “把……分散开”，“重新安排，但周一空着”，“撤销”\n\
+         - “把……分散开”，“重新安排，但周一空着”，“撤销”，“撤销最近两次”，“重做”\n\
          - “周三有什么安排”，“……是什么时候”，“为什么……排在那天”，“什么时候有空”，“还有什么没排”\n\
          - “记一下……”，“周五下午五点提醒我……”，“有哪些备忘”，“有哪些提醒”\n\
          改动安排之前都会先给你看；备忘、提醒和要空着的时间会直接记下，随时可以撤掉。有没听懂的部分就什么也不做。",

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use fugato::words::{
     ClockTime, DayReference, Lexicon, NameIndex, TokenKind, Tokenizer, WEEK_SIGNS, is_negated,
-    normalize, number,
+    number,
 };
 use serde::Deserialize;
 
@@ -13,6 +13,7 @@ use super::{
     Facts,
     names::{Ref, Thing, names},
     terms::{in_digits, lengths_in_digits},
+    travel::TravelWord,
 };
 
 /// An action that a person wants.
@@ -234,6 +235,7 @@ struct Lists {
     conditions: ConditionWords,
     wishes: WishWords,
     trouble: TroubleWords,
+    travel: BTreeMap<TravelWord, Vec<String>>,
     terms: BTreeMap<TermWord, Vec<String>>,
 }
 
@@ -393,9 +395,6 @@ fn phrases(verb: Verb) -> &'static [String] {
     LISTS.verbs.get(&verb).map_or(&[], Vec::as_slice)
 }
 
-static UNDO: LazyLock<Vec<String>> =
-    LazyLock::new(|| [phrases(Verb::Undo), phrases(Verb::PutBack)].concat());
-
 /// Returns the words of sentences about terms and preferences that have a meaning.
 fn terms(meaning: TermWord) -> &'static [String] {
     LISTS.terms.get(&meaning).map_or(&[], Vec::as_slice)
@@ -418,23 +417,16 @@ pub(super) fn reopens(text: &str, facts: &Facts<'_>) -> bool {
     tokens(text, facts).into_iter().any(reopens)
 }
 
-/// Returns true if a text is nothing but a word that undoes the last change, and manners.
-pub(super) fn is_undo(text: &str) -> bool {
-    const MANNERS: [&str; 8] = ["please", "that", "it", "请", "帮我", "一下", "吧", "了"];
-    let text = normalize(text);
-    let mut said = text.trim_matches(|c: char| c.is_whitespace() || ",.!".contains(c));
-    while let Some(less) = MANNERS
-        .iter()
-        .find_map(|word| said.strip_prefix(word).or_else(|| said.strip_suffix(word)))
-    {
-        let less = less.trim_matches(|c: char| c.is_whitespace() || ",.!".contains(c));
-        if UNDO.iter().any(|phrase| phrase == said) {
-            return true;
-        }
-        said = less;
-    }
-    UNDO.iter().any(|phrase| phrase == said)
-}
+/// The words of a text that undoes changes, or makes them again, and says no more.
+pub(super) static TRAVEL: LazyLock<Lexicon<TravelWord>> = LazyLock::new(|| {
+    let words = LISTS.travel.iter().map(|(meaning, words)| (*meaning, words.as_slice()));
+    let verbs = [
+        (TravelWord::Back, phrases(Verb::Undo)),
+        (TravelWord::PutBack, phrases(Verb::PutBack)),
+    ];
+    let all = words.chain(verbs);
+    Lexicon::new(all.flat_map(|(meaning, words)| words.iter().map(move |word| (word, meaning))))
+});
 
 static LEXICON: LazyLock<Lexicon<Meaning>> = LazyLock::new(|| {
     let mut all: Vec<(&str, Meaning)> = vec![];

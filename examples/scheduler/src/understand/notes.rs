@@ -441,7 +441,7 @@ fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
 /// Reads "undo" right after a note or a reminder was made: it goes, and nothing else. One that was
 /// removed does not come back.
 fn undone(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
-    let said = facts.said.filter(|_| super::lex::is_undo(text))?;
+    let said = facts.said.filter(|_| super::travel::is_undo(text))?;
     let made = |write: StoreWrite| crate::nodes::errand_reply(&write) == said;
     let (notes, reminders) = (facts.notes.len(), facts.reminders.len());
     let last = facts.reminders.last();

@@ -7,6 +7,7 @@ mod moves;
 mod places;
 mod repairs;
 mod terms;
+mod travel;
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,7 @@ use super::{
     Facts, Understanding,
     free_times::kept_free,
     lex::{Noun, Verb, denies_free},
+    travel::{Direction, Travel},
     when::{self, When},
     wish::{Clause, Role, expand, is_open, not_understood, objects, unread},
     words::Words,
@@ -35,6 +37,7 @@ use edits::needs_not;
 pub(super) use frees::freed_times;
 pub(crate) use repairs::repaired;
 pub(super) use terms::terms;
+pub(super) use travel::travelled;
 
 /// The bounds that a wish must not cross.
 #[derive(Debug, Clone, Default)]
@@ -214,6 +217,8 @@ struct Planner<'a> {
     free: Vec<When>,
     /// The times that are kept free in place of those of now, if that is undone.
     free_before: Option<Vec<FreeTime>>,
+    /// The steps that it goes in the timeline: back if it is negative.
+    travels: i32,
 }
 
 type PlanResult<T = ()> = Result<T, Understanding>;
@@ -232,6 +237,7 @@ impl<'a> Planner<'a> {
             say: vec![],
             free: vec![],
             free_before: None,
+            travels: 0,
         }
     }
 
@@ -325,11 +331,8 @@ impl<'a> Planner<'a> {
             {
                 Err(not_understood(&clause.text, self.facts))
             }
-            Some((Verb::PutBack, false)) if self.gave_first_places() => Err(self.refuse(
-                "The last change gave items their first places, so there is no place to go back to, and nothing was changed. “Undo” takes these places away again.",
-                "上一次改动是第一次安排，没有可以恢复的位置，没有改动任何内容。要取消这些安排，请说“撤销”。",
-            )),
-            Some((Verb::Undo | Verb::PutBack, false)) => self.undo(),
+            Some((Verb::PutBack, false)) => self.travel(Travel::one(Direction::PutBack)),
+            Some((Verb::Undo, false)) => self.travel(Travel::one(Direction::Back)),
             Some((Verb::Undone, _)) => self.mark(clause, false),
             Some((Verb::Done, not)) => self.done(clause, not),
             Some((Verb::Swap, false)) => self.swap(clause),

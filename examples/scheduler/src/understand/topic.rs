@@ -9,8 +9,9 @@ use fugato::{
 use super::{
     Facts,
     conditions::joined,
-    lex::{Kind, Noun, Pointer, Query, Relation, Token, Verb, WISHES, is_undo, tokens},
+    lex::{Kind, Noun, Pointer, Query, Relation, Token, Verb, WISHES, tokens},
     names::Ref,
+    travel::is_undo,
     wish::{Clause, Role as Part, clauses_of},
 };
 

@@ -4,6 +4,7 @@ use std::{sync::mpsc, thread, time::Duration};
 use fugato::axum::ServedAgent as _;
 use fugato_testkit::share;
 use scheduler::{
+    agent::Timeline,
     calendar::{Lang, Sections},
     served::ServedScheduler,
     understand::{Facts, understand},
@@ -49,6 +50,7 @@ async fn the_longest_message_is_read_in_a_moment() {
                 knows_notes: true,
                 free_times: &[],
                 previous_free_times: None,
+                timeline: &Timeline::default(),
                 existing_may_move: false,
                 said: None,
                 earlier: &[],

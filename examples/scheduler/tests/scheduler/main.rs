@@ -26,3 +26,5 @@ mod requests;
 mod served;
 mod small_models;
 mod store;
+#[cfg(feature = "evening")]
+mod undo;

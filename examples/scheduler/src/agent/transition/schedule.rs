@@ -1,9 +1,11 @@
 //! The schedule of the conversation: as it is, as it is stored, and as others changed it.
 use std::sync::Arc;
 
+use jiff::civil::DateTime;
+
 use super::ROUGH_BUILD_DONE;
 use crate::{
-    agent::{AgentState, ContextHook, Mode, Upserts},
+    agent::{AgentState, ContextHook, Mode, Moment, Timeline, Upserts},
     schedule::{
         Change, Difference, PlacementPreferences, PlacementStatus, ScheduleState, differences,
     },
@@ -89,12 +91,51 @@ impl AgentState {
         self.stored = Some(stored.into());
     }
 
+    /// Returns the stored state of the plan.
+    fn moment(&self) -> Moment {
+        let stored = self.stored.as_deref().or(self.original.as_deref());
+        Moment {
+            schedule: stored.cloned(),
+            free_times: self.free_times.clone(),
+        }
+    }
+
+    fn has_changed_nothing(&self) -> bool {
+        let run = &self.run;
+        run.stored == 0 && run.upserts.stored == 0 && !run.has_changed
+    }
+
+    fn settled(&self, now: &Moment) -> Timeline {
+        let free_times = self.previous_free_times.as_deref();
+        self.timeline
+            .settled(self.previous.as_deref(), free_times, now)
+    }
+
+    /// Returns the schedule to which the planned calls lead back; else the one before the last change.
+    pub(crate) fn destination(&self) -> Option<ScheduleState> {
+        if self.run.travels == 0 {
+            return self.previous.as_deref().cloned();
+        }
+        let now = self.moment();
+        let (timeline, from) = if self.has_changed_nothing() {
+            (self.settled(&now), now)
+        } else {
+            let schedule = self.previous.as_deref().cloned();
+            (self.timeline.clone(), Moment { schedule, ..now })
+        };
+        timeline.reached(self.run.travels, from).schedule
+    }
+
     /// Remembers the state before the first change of a run, so that it can be undone.
     pub(in crate::agent) fn remember(&mut self) {
-        let run = &self.run;
-        let is_first = run.stored == 0 && run.upserts.stored == 0 && !run.has_changed;
+        let is_first = self.has_changed_nothing();
         if is_first {
-            self.previous_free_times = None;
+            let now = self.moment();
+            self.timeline = self.settled(&now);
+            // What is changed by hand under a card goes nowhere.
+            self.timeline.went = self.run.travels * i32::from(self.run.hand.is_none());
+            self.timeline.date = self.now.map(DateTime::date);
+            self.previous_free_times = Some(now.free_times);
         }
         // The calendar may be loaded between the first change and the second.
         if is_first || self.previous.is_none() {

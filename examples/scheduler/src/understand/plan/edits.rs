@@ -2,11 +2,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fugato::words::{has_any_word, normalize, number, numerals};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     super::{
-        Facts, Understanding, free_times,
+        Facts, Understanding,
         lex::{Noun, PLANS, Verb},
         terms::is_length,
         when::When,
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{
     schedule::{
-        Change, ClassItem, ClassWrite, Difference, EventType, PlaceChange, PlacementStatus,
-        ScheduleState, ScheduleTask, Slot, Source, TaskClass, Terms, differences, fewest_moves,
+        Change, ClassItem, ClassWrite, EventType, ScheduleState, ScheduleTask, Slot, Source,
+        TaskClass, fewest_moves,
     },
-    tools::{EDIT_TASK_CLASS, MARK_TASK, PreferenceArgs, SET_PREFERENCES, TermsEdit},
+    tools::{EDIT_TASK_CLASS, MARK_TASK, TermsEdit},
 };
 
 impl Planner<'_> {
@@ -462,195 +462,6 @@ impl Planner<'_> {
         }
         Ok(())
     }
-
-    /// Returns true if the last change gave places to what had none, and did nothing else.
-    pub(super) fn gave_first_places(&self) -> bool {
-        let now = self.facts.schedule;
-        let Some(previous) = self.facts.previous else {
-            return false;
-        };
-        let changes = differences(previous, now);
-        let is_first = |change: &Difference| matches!(change.step, PlaceChange::Place { .. });
-        let same = (&previous.preferences, &previous.task_classes)
-            == (&now.preferences, &now.task_classes);
-        same && !changes.is_empty() && changes.iter().all(is_first)
-    }
-
-    pub(super) fn undo(&mut self) -> PlanResult {
-        let free = self.undo_free_times();
-        let Some(previous) = self.facts.previous else {
-            if free {
-                return Ok(());
-            }
-            return Err(self.refuse(
-                "There is no change that could be undone. Nothing was changed.",
-                "没有可以撤销的改动。没有改动任何内容。",
-            ));
-        };
-        let now = self.facts.schedule;
-        if previous.preferences != now.preferences {
-            let before = previous.preferences.clone();
-            let args = PreferenceArgs {
-                none: before.is_none(),
-                before: before.map(Box::new),
-                ..PreferenceArgs::default()
-            };
-            self.before.push(call(SET_PREFERENCES, json!(args)));
-        }
-        for class in &previous.task_classes {
-            self.undo_class(previous, class);
-        }
-        for task in &previous.tasks {
-            let Some(known) = self.work.task(task.state_id) else {
-                continue;
-            };
-            if known.marks.done != task.marks.done {
-                self.before.push(call(
-                    MARK_TASK,
-                    json!({ "task_ids": [task.state_id], "done": task.marks.done }),
-                ));
-            }
-            if known.marks.deadline != task.marks.deadline {
-                let date = task.marks.deadline.clone().unwrap_or_default();
-                // What moves back into an earlier date moves first.
-                let is_earlier =
-                    task.marks.deadline.is_some() && known.marks.deadline > task.marks.deadline;
-                let args = json!({ "task_ids": [task.state_id], "deadline": date });
-                let call = call(MARK_TASK, args);
-                if is_earlier {
-                    self.after.push(call);
-                } else {
-                    self.before.push(call);
-                }
-            }
-            if known.slots != task.slots {
-                let change = if task.is_placed() {
-                    Change::Place {
-                        task: task.state_id,
-                        slots: task.slots.clone(),
-                        host: task.embed_host,
-                        status: task.status,
-                    }
-                } else {
-                    Change::Unplace {
-                        task: task.state_id,
-                    }
-                };
-                self.work.apply(&change);
-            }
-        }
-        Ok(())
-    }
-
-    /// Brings the times that were kept free back; false if they are as they were.
-    fn undo_free_times(&mut self) -> bool {
-        let before = self.facts.previous_free_times;
-        let Some(before) = before.filter(|before| *before != self.facts.free_times) else {
-            return false;
-        };
-        let told = free_times::listed(before, self.facts).join(self.pick("; ", "；").as_str());
-        self.say.push(if told.is_empty() {
-            self.pick(
-                "Undone: no time is kept free now.",
-                "已撤销：现在没有要空着的时间。",
-            )
-        } else {
-            self.pick(
-                format!("Undone: kept free are now {told}."),
-                format!("已撤销：现在空着的是{told}。"),
-            )
-        });
-        self.free_before = Some(before.to_vec());
-        true
-    }
-
-    /// Brings a class and its items back.
-    fn undo_class(&mut self, previous: &ScheduleState, class: &TaskClass) {
-        let now = self.facts.schedule;
-        let of = |state: &ScheduleState| -> BTreeSet<u32> {
-            let tasks = state.tasks.iter().filter(|task| {
-                task.task_class_id == Some(class.id) && task.source == Source::TaskItem
-            });
-            tasks.map(|task| task.state_id).collect()
-        };
-        let (was, is) = (of(previous), of(now));
-        let terms = terms_before(previous, now, class.id);
-        if now.class(class.id) == Some(class) && was == is && terms.is_empty() {
-            return;
-        }
-        let restore: Vec<Value> = was
-            .difference(&is)
-            .filter_map(|id| {
-                let task = previous.task(*id)?;
-                let (name, order) = (&task.name, task.task_order);
-                Some(if task.terms.is_none() {
-                    json!({ "id": id, "content": name, "order": order })
-                } else {
-                    json!({ "id": id, "content": name, "order": order, "terms": task.terms })
-                })
-            })
-            .collect();
-        let remove: Vec<u32> = is.difference(&was).copied().collect();
-        let mut args = json!({
-            "class_id": class.id,
-            "restore": restore,
-            "remove": remove,
-            "total_slots": class.total_slots,
-            "end_date": class.end_date.clone().unwrap_or_default(),
-        });
-        if let (false, Some(args)) = (terms.is_empty(), args.as_object_mut()) {
-            args.insert("terms".to_owned(), json!(terms));
-        }
-        let only_end = was == is && terms_before(previous, now, class.id).is_empty();
-        let end = now
-            .class(class.id)
-            .and_then(|class| class.end_date.as_ref());
-        let call = call(EDIT_TASK_CLASS, args);
-        // What moves back into an earlier date moves first.
-        if only_end && class.end_date.is_some() && end > class.end_date.as_ref() {
-            self.after.push(call);
-        } else {
-            self.before.push(call);
-        }
-        for id in remove {
-            self.work.tasks.retain(|task| task.state_id != id);
-        }
-        for id in was.difference(&is) {
-            if let Some(task) = previous.task(*id) {
-                let bare = ScheduleTask {
-                    slots: vec![],
-                    status: PlacementStatus::Pending,
-                    embed_host: None,
-                    embedded_by: None,
-                    ..task.clone()
-                };
-                self.work.tasks.push(bare);
-            }
-        }
-        self.work.tasks.sort_by_key(|task| task.state_id);
-    }
-}
-
-/// Returns the edits that bring the terms of a class and its items back.
-fn terms_before(previous: &ScheduleState, now: &ScheduleState, class: u32) -> Vec<TermsEdit> {
-    let edit = |task_id, before: &Terms| TermsEdit {
-        task_id,
-        before: Some(before.clone()),
-        ..TermsEdit::default()
-    };
-    let (old, new) = (previous.class(class), now.class(class));
-    let changed = old.zip(new).filter(|(old, new)| old.terms != new.terms);
-    let mut edits: Vec<_> = changed
-        .iter()
-        .map(|(old, _)| edit(None, &old.terms))
-        .collect();
-    let items = previous.tasks.iter();
-    let items = items.filter(|task| {
-        let known = now.task(task.state_id);
-        task.task_class_id == Some(class) && known.is_some_and(|it| it.terms != task.terms)
-    });
-    edits.extend(items.map(|task| edit(Some(task.state_id), &task.terms)));
-    edits
 }
 
 /// Returns a class with items added and removed.

@@ -2,7 +2,7 @@
 use serde_json::json;
 
 use super::{
-    super::{Understanding, free_times},
+    super::{Beside, Understanding, free_times},
     Planner, call,
 };
 use crate::{
@@ -21,11 +21,8 @@ impl Planner<'_> {
         let before = self.free_before.as_deref();
         let known = before.unwrap_or(self.facts.free_times);
         let Some(times) = free_times::with(known, self.facts, &self.free) else {
-            let before = before.map(<[FreeTime]>::to_vec);
-            return match before {
-                Some(times) => Understanding::KeepFree(times, Box::new(reply)),
-                None => reply,
-            };
+            let free_times = before.map(<[FreeTime]>::to_vec);
+            return self.with(free_times, reply);
         };
         let new = times.get(known.len()..).unwrap_or_default();
         let new = free_times::listed(new, self.facts).join(self.facts.lang.pick("; ", "；"));
@@ -54,7 +51,20 @@ impl Planner<'_> {
             Understanding::Answer(_) => Understanding::Answer(join(self.say.join("\n"), &told)),
             refusal => return refusal,
         };
-        Understanding::KeepFree(times, Box::new(reply))
+        self.with(Some(times), reply)
+    }
+
+    /// Returns a reply with what holds then.
+    fn with(&self, free_times: Option<Vec<FreeTime>>, reply: Understanding) -> Understanding {
+        let travels = self.travels;
+        if free_times.is_none() && travels == 0 {
+            return reply;
+        }
+        let beside = Beside {
+            free_times,
+            travels,
+        };
+        Understanding::With(beside, Box::new(reply))
     }
 
     /// Ends the planning: the differences become a call, and a refusal of it keeps nothing free.
