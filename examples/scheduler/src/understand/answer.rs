@@ -7,7 +7,7 @@ use fugato::words::has_any_word;
 
 use super::{
     Facts, Understanding,
-    lex::{Noun, OBLIGES, PERMITS, Query, Verb},
+    lex::{Noun, Query, Verb, obliges, permits},
     plan::{is_ahead, possible, spanned},
     when::When,
     wish::{Clause, Role, expand, not_understood, unread},
@@ -47,7 +47,7 @@ const MOST_EXPLAINED: usize = 6;
 /// Answers a question.
 pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
     let mut clause = clause.clone();
-    clause.unknown.retain(|word| !PERMITS.contains(word));
+    clause.unknown.retain(|word| !permits().contains(word));
     // A question may be about an item, however it is called.
     (clause.introduced, clause.quoted) = (None, vec![]);
     let clause = &clause;
@@ -400,10 +400,10 @@ impl AnswerContext<'_> {
         let asks_if_done = |(verb, _): &(Verb, bool)| matches!(verb, Verb::Done | Verb::Undone);
         let told = self.facts_of(named, clause.verbs.iter().any(asks_if_done));
         let by = |(_, role): &(When, Role)| matches!(role, Role::Before | Role::By);
-        if clause.whens.iter().any(by) && has_any_word(&clause.text, &OBLIGES) {
+        if clause.whens.iter().any(by) && has_any_word(&clause.text, obliges()) {
             return format!("{told}\n{}", self.deadlines(named, None));
         }
-        let permits = has_any_word(&clause.text, &PERMITS)
+        let permits = has_any_word(&clause.text, permits())
             || has_any_word(&clause.text, &["能", "行吗", "行不行"]);
         let mut whens = clause.whens.iter();
         let asked = whens.find(|(when, _)| when.is_named());

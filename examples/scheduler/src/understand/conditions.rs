@@ -4,7 +4,7 @@ use fugato::words::after_word;
 
 use super::{
     Facts, Understanding,
-    lex::{CONDITIONS, Kind, Noun, Query, Relation, Token, Verb, tokens},
+    lex::{Kind, LISTS, Noun, Query, Relation, Token, Verb, tokens},
     plan::is_ahead,
     understand,
     when::When,
@@ -65,7 +65,10 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
 fn conditionals(text: &str) -> Vec<Conditional<'_>> {
     // Lower case by ASCII keeps the positions of bytes.
     let lower = text.to_ascii_lowercase();
-    let kinds = [(&CONDITIONS.ifs, false), (&CONDITIONS.unless, true)];
+    let kinds = [
+        (&LISTS.conditions.ifs, false),
+        (&LISTS.conditions.unless, true),
+    ];
     // "If Sunday is free, move it there".
     let led = kinds.into_iter().filter_map(|(words, is_denied)| {
         let behind = after_word(&lower, words)?;
@@ -120,7 +123,7 @@ impl Condition {
                 token.kind,
                 Kind::Query(Query::Free) | Kind::Verb(Verb::Free) | Kind::Noun(Noun::Off)
             );
-            free || CONDITIONS.free.contains(&token.text)
+            free || LISTS.conditions.free.contains(&token.text)
         };
         let is_busy = |token: &Token| {
             let something = matches!(
@@ -187,7 +190,7 @@ const ENDS: [char; 9] = [' ', '\t', ',', '，', ';', '；', '.', '。', '\n'];
 /// Separates a wish from what is wanted otherwise.
 fn parted(wish: &str) -> (&str, Option<&str>) {
     let lower = wish.to_ascii_lowercase();
-    let mut words = CONDITIONS.otherwise.iter();
+    let mut words = LISTS.conditions.otherwise.iter();
     let at = words.find_map(|word| Some((lower.find(word)?, word.len())));
     let Some((at, length)) = at else {
         return (wish, None);
@@ -200,7 +203,7 @@ fn parted(wish: &str) -> (&str, Option<&str>) {
 /// Returns a wish without the words that lead to it.
 fn plain(wish: &str) -> &str {
     let wish = wish.trim_matches(ENDS);
-    let mut leads = CONDITIONS.leads.iter();
+    let mut leads = LISTS.conditions.leads.iter();
     match leads.find_map(|lead| wish.strip_prefix(lead.as_str())) {
         Some(rest) => plain(rest),
         None => wish,
@@ -210,7 +213,7 @@ fn plain(wish: &str) -> &str {
 /// Returns a wish with a time in the place of "there".
 fn with_time(wish: &str, time: &str) -> String {
     let lower = wish.to_ascii_lowercase();
-    let found = CONDITIONS.there.iter().find_map(|(word, lead)| {
+    let found = LISTS.conditions.there.iter().find_map(|(word, lead)| {
         let at = lower.find(word)?;
         let is_word = |c: Option<char>| !c.is_some_and(|c| c.is_ascii_alphanumeric());
         let (before, behind) = (lower.get(..at)?, lower.get(at + word.len()..)?);

@@ -222,7 +222,7 @@ pub(super) struct Token {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Lists {
+pub(super) struct Lists {
     questions: BTreeMap<Query, Vec<String>>,
     verbs: BTreeMap<Verb, Vec<String>>,
     pointers: BTreeMap<Pointer, Vec<String>>,
@@ -230,11 +230,11 @@ struct Lists {
     relations: BTreeMap<Relation, Vec<String>>,
     nouns: BTreeMap<Noun, Vec<String>>,
     filler: BTreeMap<String, Vec<String>>,
-    notes: NoteWords,
-    plans: PlanWords,
-    conditions: ConditionWords,
-    wishes: WishWords,
-    trouble: TroubleWords,
+    pub(super) notes: NoteWords,
+    pub(super) plans: PlanWords,
+    pub(super) conditions: ConditionWords,
+    pub(super) wishes: WishWords,
+    pub(super) trouble: TroubleWords,
     travel: BTreeMap<TravelWord, Vec<String>>,
     terms: BTreeMap<TermWord, Vec<String>>,
 }
@@ -380,15 +380,9 @@ pub(super) struct TroubleWords {
 }
 
 /// Read once: all that is made of it stays as long as the program runs.
-static LISTS: LazyLock<Lists> = LazyLock::new(|| {
+pub(super) static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     toml::from_str(include_str!("lexicon.toml")).expect("the lexicon is part of the program")
 });
-
-pub(super) static NOTES: LazyLock<&NoteWords> = LazyLock::new(|| &LISTS.notes);
-pub(super) static CONDITIONS: LazyLock<&ConditionWords> = LazyLock::new(|| &LISTS.conditions);
-pub(super) static WISHES: LazyLock<&WishWords> = LazyLock::new(|| &LISTS.wishes);
-pub(super) static TROUBLE: LazyLock<&TroubleWords> = LazyLock::new(|| &LISTS.trouble);
-pub(super) static PLANS: LazyLock<&PlanWords> = LazyLock::new(|| &LISTS.plans);
 
 /// Returns the phrases for an action, in the form of `normalize`.
 fn phrases(verb: Verb) -> &'static [String] {
@@ -400,11 +394,15 @@ fn terms(meaning: TermWord) -> &'static [String] {
     LISTS.terms.get(&meaning).map_or(&[], Vec::as_slice)
 }
 
-/// The words for what one does not mind.
-pub(super) static PERMITS: LazyLock<&[String]> = LazyLock::new(|| terms(TermWord::Fine));
+/// Returns the words for what one does not mind.
+pub(super) fn permits() -> &'static [String] {
+    terms(TermWord::Fine)
+}
 
-/// The words for what has to be.
-pub(super) static OBLIGES: LazyLock<&[String]> = LazyLock::new(|| terms(TermWord::Must));
+/// Returns the words for what has to be.
+pub(super) fn obliges() -> &'static [String] {
+    terms(TermWord::Must)
+}
 
 /// Returns true if a text denies that something is to be free: "I don't need Friday free".
 pub(super) fn denies_free(text: &str) -> bool {
@@ -419,7 +417,10 @@ pub(super) fn reopens(text: &str, facts: &Facts<'_>) -> bool {
 
 /// The words of a text that undoes changes, or makes them again, and says no more.
 pub(super) static TRAVEL: LazyLock<Lexicon<TravelWord>> = LazyLock::new(|| {
-    let words = LISTS.travel.iter().map(|(meaning, words)| (*meaning, words.as_slice()));
+    let words = LISTS
+        .travel
+        .iter()
+        .map(|(meaning, words)| (*meaning, words.as_slice()));
     let verbs = [
         (TravelWord::Back, phrases(Verb::Undo)),
         (TravelWord::PutBack, phrases(Verb::PutBack)),

@@ -12,7 +12,7 @@ use jiff::{
     tz::TimeZone,
 };
 
-use super::{Facts, Understanding, lex::NOTES};
+use super::{Facts, Understanding, lex::LISTS};
 use crate::store::{MemoryNote, NoteKind, Reminder, StoreWrite};
 
 /// Reads a note or a reminder, or what is asked about them; none if the text is about neither.
@@ -37,14 +37,14 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     if is_another_besides(shown, &lower, facts) {
         return Some(several());
     }
-    if let Some(content) = content(shown, &lower, &NOTES.note) {
+    if let Some(content) = content(shown, &lower, &LISTS.notes.note) {
         let note = MemoryNote {
             kind: NoteKind::Note,
             text: content,
         };
         return Some(kept(note, facts));
     }
-    if let Some(content) = content(shown, &lower, &NOTES.task) {
+    if let Some(content) = content(shown, &lower, &LISTS.notes.task) {
         let note = MemoryNote {
             kind: NoteKind::Task,
             text: content,
@@ -76,10 +76,11 @@ fn second<'t>(shown: &'t str, facts: &Facts<'_>) -> Option<&'t str> {
         let mut places = shown.match_indices(sign);
         places.find_map(|(at, _)| {
             let (before, part) = (shown.get(..at)?, shown.get(at + sign.len()..)?.trim());
-            if !has_any_word(before, &NOTES.remind) {
+            if !has_any_word(before, &LISTS.notes.remind) {
                 return None;
             }
-            let again = has_any_word(part, &NOTES.remind) && (has_day(part) || has_time(part));
+            let again =
+                has_any_word(part, &LISTS.notes.remind) && (has_day(part) || has_time(part));
             // "On Monday, 30 November" is one day.
             let joins = [" and ", "、", "和"].contains(sign) || has_time(before) && has_time(part);
             // "And move it to Wednesday" wants something done with what was said before.
@@ -92,13 +93,13 @@ fn second<'t>(shown: &'t str, facts: &Facts<'_>) -> Option<&'t str> {
 
 /// Returns true if a reminder follows a note, or a note a reminder.
 fn is_another_besides(shown: &str, lower: &str, facts: &Facts<'_>) -> bool {
-    let notes = [&NOTES.note, &NOTES.task];
+    let notes = [&LISTS.notes.note, &LISTS.notes.task];
     let notes = |shown: &str, lower: &str| {
         let mut heads = notes.iter();
         heads.any(|heads| content(shown, lower, heads).is_some_and(|text| !text.is_empty()))
     };
     let is_note = notes(shown, lower);
-    if !is_note && !says(lower, &NOTES.remind) {
+    if !is_note && !says(lower, &LISTS.notes.remind) {
         return false;
     }
     let breaks = [";", "；", "。", ". ", ",", "，", " and "];
@@ -131,9 +132,9 @@ pub(crate) fn note(text: &str) -> MemoryNote {
     let shown = text.trim();
     let lower = normalize(shown);
     for (kind, heads) in [
-        (NoteKind::Note, &NOTES.note),
-        (NoteKind::Task, &NOTES.task),
-        (NoteKind::Task, &NOTES.remind),
+        (NoteKind::Note, &LISTS.notes.note),
+        (NoteKind::Task, &LISTS.notes.task),
+        (NoteKind::Task, &LISTS.notes.remind),
     ] {
         if let Some(text) = content(shown, &lower, heads).filter(|text| !text.is_empty()) {
             return MemoryNote { kind, text };
@@ -172,7 +173,8 @@ fn kept(note: MemoryNote, facts: &Facts<'_>) -> Understanding {
 /// Returns the text after words that begin it; the words may be preceded by manners alone.
 fn content(shown: &str, lower: &str, heads: &[String]) -> Option<String> {
     let mut rest = lower;
-    while let Some(tail) = NOTES
+    while let Some(tail) = LISTS
+        .notes
         .polite
         .iter()
         .find_map(|word| rest.strip_prefix(word.as_str()))
@@ -219,16 +221,17 @@ fn says(text: &str, words: &[String]) -> bool {
 /// Answers what notes and reminders there are, and removes those that are not wanted.
 fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let (notes, reminders) = (
-        says(lower, &NOTES.about_notes),
-        says(lower, &NOTES.about_reminders),
+        says(lower, &LISTS.notes.about_notes),
+        says(lower, &LISTS.notes.about_reminders),
     );
     // "When are the notes for the essay?" asks about an item.
     let names = |token: &super::lex::Token| {
         matches!(&token.kind, super::lex::Kind::Name(name) if name.exact)
-            && says(&token.text, &NOTES.about_notes)
+            && says(&token.text, &LISTS.notes.about_notes)
     };
     let mut tokens = super::lex::tokens(lower, facts).into_iter();
-    let frees = says(lower, &NOTES.about_free) && asks(lower) && !says(lower, &NOTES.removes);
+    let frees =
+        says(lower, &LISTS.notes.about_free) && asks(lower) && !says(lower, &LISTS.notes.removes);
     if frees {
         let free = super::free_times::listed(facts.free_times, facts);
         return Some(Understanding::Answer(if free.is_empty() {
@@ -244,20 +247,20 @@ fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     if !notes && !reminders || tokens.any(|token| names(&token)) {
         return None;
     }
-    if !facts.knows_notes && content(lower, lower, &NOTES.note).is_none() {
+    if !facts.knows_notes && content(lower, lower, &LISTS.notes.note).is_none() {
         return Some(Understanding::Refusal(say!(
             "I tell your notes and reminders once the card is answered.",
             "先回答卡片，之后再告诉你备忘和提醒。"
         )));
     }
     let asks = asks(lower);
-    let wants = content(lower, lower, &NOTES.note).is_some()
-        || content(lower, lower, &NOTES.remind).is_some();
-    if (says(lower, &NOTES.removes) || is_unneeded(lower)) && !wants {
+    let wants = content(lower, lower, &LISTS.notes.note).is_some()
+        || content(lower, lower, &LISTS.notes.remind).is_some();
+    if (says(lower, &LISTS.notes.removes) || is_unneeded(lower)) && !wants {
         return Some(removed(lower, notes, reminders, facts));
     }
     let is_list = asks
-        && !says(lower, &NOTES.manners)
+        && !says(lower, &LISTS.notes.manners)
         && (!wants
             || ["哪些", "what", "which"]
                 .iter()
@@ -272,27 +275,35 @@ fn is_unneeded(lower: &str) -> bool {
         return false;
     }
     let is_of_one = !has_any_word(lower, &["a", "an", "any", "remind me", "提醒我"]);
-    is_negated(lower, &["remind", "提醒"]) || is_of_one && is_negated(lower, &NOTES.needs)
+    is_negated(lower, &["remind", "提醒"]) || is_of_one && is_negated(lower, &LISTS.notes.needs)
 }
 
 fn asks(lower: &str) -> bool {
     let begins = |word: &String| lower.starts_with(word.as_str());
-    lower.ends_with(['?', '吗']) || NOTES.asks.iter().any(begins) || says(lower, &NOTES.asks_within)
+    lower.ends_with(['?', '吗'])
+        || LISTS.notes.asks.iter().any(begins)
+        || says(lower, &LISTS.notes.asks_within)
 }
 
 /// Reads words about removing: those that deny it, and those that ask about it, remove nothing.
 fn removed(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Understanding {
     let mut plain = lower;
-    while let Some(tail) = (NOTES.polite.iter()).find_map(|word| plain.strip_prefix(word.as_str()))
+    while let Some(tail) =
+        (LISTS.notes.polite.iter()).find_map(|word| plain.strip_prefix(word.as_str()))
     {
         plain = tail.trim_start();
     }
-    let mut verbs = NOTES.removes.iter().map(String::as_str).chain(["把", "将"]);
+    let mut verbs = LISTS
+        .notes
+        .removes
+        .iter()
+        .map(String::as_str)
+        .chain(["把", "将"]);
     // 你把它删了吗 asks, and 能把它删了吗 asks for it.
     let is_done = plain.trim_end_matches('?').ends_with("了吗") && lower.starts_with('你');
     let is_request = verbs.any(|verb| plain.starts_with(verb)) && !is_done;
     let listed = || list(notes, reminders, facts);
-    if is_negated(lower, &NOTES.removes) {
+    if is_negated(lower, &LISTS.notes.removes) {
         return Understanding::Answer(say!(
             "Nothing was removed. {}",
             "没有删除任何内容。{}",
@@ -326,7 +337,7 @@ fn forget(
     [notes, reminders]: [bool; 2],
     facts: &Facts<'_>,
 ) -> Understanding {
-    let all = has_any_word(lower, &NOTES.everything) || except.is_some();
+    let all = has_any_word(lower, &LISTS.notes.everything) || except.is_some();
     let known = facts.notes.len();
     let texts = facts
         .notes
@@ -476,7 +487,8 @@ fn corrected(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     }
     let mut rest = lower.trim();
     let mut denies = false;
-    while let Some(tail) = NOTES
+    while let Some(tail) = LISTS
+        .notes
         .corrects
         .iter()
         .find_map(|word| after_word(rest, &[word.as_str()]))
@@ -543,10 +555,16 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
     if in_digits != shown {
         return reminder(&in_digits, &normalize(&in_digits), facts);
     }
-    let begins = content(shown, lower, &NOTES.remind).map(|text| (text, String::new(), false));
+    let begins =
+        content(shown, lower, &LISTS.notes.remind).map(|text| (text, String::new(), false));
     let (text, head, is_call) = begins.or_else(|| {
-        let calls = NOTES.call.iter().map(|word| (word, true));
-        let words = NOTES.remind.iter().map(|word| (word, false)).chain(calls);
+        let calls = LISTS.notes.call.iter().map(|word| (word, true));
+        let words = LISTS
+            .notes
+            .remind
+            .iter()
+            .map(|word| (word, false))
+            .chain(calls);
         // "Remind me tomorrow" has no "remind me to".
         let ends = |word: &str, after: &str| {
             !word.is_ascii() || !after.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -561,7 +579,7 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
         let text = text.trim_start_matches(|c: char| c.is_whitespace() || ",，:：".contains(c));
         Some((text.to_owned(), before.to_owned(), is_call))
     })?;
-    if says(lower, &NOTES.conditions) {
+    if says(lower, &LISTS.notes.conditions) {
         return Some(Understanding::Refusal(say!(
             "A reminder under a condition is not something I can do, so nothing was kept. Say a day and a time.",
             "无法按条件提醒，因此没有记下。请说一个日期和时间。"
@@ -668,7 +686,7 @@ fn due(said: &str, now: DateTime, facts: &Facts<'_>) -> Option<DateTime> {
         let late = part.is_some_and(|part| part != super::lex::Part::Morning);
         let is_past = is_today && at(hour).is_some_and(|at| at < now.time());
         // Before seven something rings only for somebody who gets up.
-        let dawn = hour < 7 && part.is_none() && !says(&lower, &NOTES.wakes);
+        let dawn = hour < 7 && part.is_none() && !says(&lower, &LISTS.notes.wakes);
         let half = !sure && (1..12).contains(&hour) && (late || part.is_none() && is_past || dawn);
         at(if half { hour + 12 } else { hour })
     });

@@ -9,7 +9,7 @@ use fugato::{
 use super::{
     Facts,
     conditions::joined,
-    lex::{Kind, Noun, Pointer, Query, Relation, Token, Verb, WISHES, tokens},
+    lex::{Kind, LISTS, Noun, Pointer, Query, Relation, Token, Verb, tokens},
     names::Ref,
     travel::is_undo,
     wish::{Clause, Role as Part, clauses_of},
@@ -127,16 +127,17 @@ pub(super) fn after_withdrawal(text: &str) -> &str {
 fn change<'t>(text: &'t str, lower: &str) -> Option<(&'t str, Option<&'t str>)> {
     let pause = [',', '，'];
     let rest = |behind: &str| text.get(text.len() - behind.len()..).unwrap_or_default();
-    if let Some(behind) = after_word(lower, &WISHES.not_that)
+    if let Some(behind) = after_word(lower, &LISTS.wishes.not_that)
         && let Some((denied, meant)) = rest(behind).split_once(pause)
         && !denied.trim().is_empty()
     {
         return Some((meant.trim(), Some(denied.trim())));
     }
-    let denies = |text| after_word(text, &WISHES.denies).filter(|rest| rest.starts_with(pause));
+    let denies =
+        |text| after_word(text, &LISTS.wishes.denies).filter(|rest| rest.starts_with(pause));
     let ends = |c: char| c.is_whitespace() || pause.contains(&c);
     let mut behind = lower;
-    while let Some(more) = after_word(behind, &WISHES.amends).or_else(|| denies(behind)) {
+    while let Some(more) = after_word(behind, &LISTS.wishes.amends).or_else(|| denies(behind)) {
         behind = more.trim_start_matches(ends);
     }
     (behind.len() < lower.len()).then(|| (rest(behind), None))

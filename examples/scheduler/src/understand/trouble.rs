@@ -1,7 +1,7 @@
 //! The trouble that a person has with a day, in their words.
 use fugato::words::normalize;
 
-use super::lex::TROUBLE;
+use super::lex::LISTS;
 
 /// A reason to repair a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,21 +18,21 @@ impl Trouble {
         let text = normalize(text)
             .replace("didn't", "did not")
             .replace("i'm ", "i am ");
-        let intensity = TROUBLE.intensity.iter();
+        let intensity = LISTS.trouble.intensity.iter();
         let text = intensity.fold(text, |text, word| text.replace(word, ""));
         let parts = text.split(['.', '!', '?', ',', ';']);
         let parts = parts.map(|part| part.trim().trim_end_matches(['啊', '呢', '呀', '了', ' ']));
         let parts = parts.map(|part| part.strip_prefix("actually ").unwrap_or(part));
-        let is_correction = |part: &str| TROUBLE.corrects.iter().any(|word| word == part);
+        let is_correction = |part: &str| LISTS.trouble.corrects.iter().any(|word| word == part);
         let mut told = None;
         for part in parts.filter(|part| !part.is_empty() && !is_correction(part)) {
             let says = |words: &[String]| {
                 let mut words = words.iter();
                 words.any(|word| word.trim_end_matches('了') == part)
             };
-            told = if says(&TROUBLE.tired) {
+            told = if says(&LISTS.trouble.tired) {
                 Some(Self::Tired)
-            } else if says(&TROUBLE.missed) || says(&TROUBLE.asked) {
+            } else if says(&LISTS.trouble.missed) || says(&LISTS.trouble.asked) {
                 told.or(Some(Self::Missed))
             } else {
                 return None;

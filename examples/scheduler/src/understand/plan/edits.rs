@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{
     super::{
         Facts, Understanding,
-        lex::{Noun, PLANS, Verb},
+        lex::{LISTS, Noun, Verb},
         terms::is_length,
         when::When,
         wish::{Clause, Role, expand, is_open, not_understood},
@@ -158,16 +158,16 @@ impl Planner<'_> {
         let titles = names.filter_map(|id| self.work.task(id).map(|task| normalize(&task.name)));
         let mut text = titles.fold(clause.text.clone(), |text, title| text.replace(&title, " "));
         // "I have to say I finished it" is to be said, and done.
-        for plan in PLANS.plans.iter().chain(&PLANS.signs) {
-            for say in &PLANS.says {
+        for plan in LISTS.plans.plans.iter().chain(&LISTS.plans.signs) {
+            for say in &LISTS.plans.says {
                 text = text.replace(&format!("{plan} {say}"), " ");
                 text = text.replace(&format!("{plan}{say}"), " ");
             }
         }
-        let signs = || PLANS.signs.iter().any(|sign| text.contains(sign));
-        let plans =
-            has_any_word(&text, &PLANS.plans) || !text.contains(['了', '已', '刚']) && signs();
-        plans && !PLANS.marks.iter().any(|word| text.contains(word))
+        let signs = || LISTS.plans.signs.iter().any(|sign| text.contains(sign));
+        let plans = has_any_word(&text, &LISTS.plans.plans)
+            || !text.contains(['了', '已', '刚']) && signs();
+        plans && !LISTS.plans.marks.iter().any(|word| text.contains(word))
     }
 
     pub(super) fn done(&mut self, clause: &Clause, not: bool) -> PlanResult {
@@ -508,7 +508,11 @@ pub(crate) fn edited(
 
 /// Returns true if a text says that something need not be.
 pub(super) fn needs_not(text: &str) -> bool {
-    PLANS.needs_not.iter().any(|words| text.contains(words))
+    LISTS
+        .plans
+        .needs_not
+        .iter()
+        .any(|words| text.contains(words))
 }
 
 /// Returns the minutes of amounts that are nothing but a length.

@@ -2,7 +2,7 @@
 use super::{
     super::{
         Facts, Trouble,
-        lex::{Kind, Noun, PERMITS, Query, Relation, Token, Verb},
+        lex::{Kind, Noun, Query, Relation, Token, Verb, permits},
     },
     Clause, Role,
     reader::{Reader, is_free},
@@ -472,7 +472,7 @@ fn permits_times(token: &Token, before: &[Token], rest: &[Token]) -> bool {
         }
         Kind::Query(Query::Free) => is_end,
         Kind::Verb(Verb::Free) => am || on && token.text == "free",
-        _ => PERMITS.contains(&token.text) && is_end || THERE.contains(&token.text.as_str()),
+        _ => permits().contains(&token.text) && is_end || THERE.contains(&token.text.as_str()),
     }
 }
 

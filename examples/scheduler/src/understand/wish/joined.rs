@@ -3,7 +3,7 @@ use fugato::words::has_any_word;
 
 use super::{
     super::{
-        lex::{Noun, PERMITS, Verb, WISHES},
+        lex::{LISTS, Noun, Verb, permits},
         when::When,
     },
     Clause, Role,
@@ -57,7 +57,7 @@ pub(super) fn with_other_places(clauses: Vec<Clause>) -> Vec<Clause> {
 impl Clause {
     /// Returns true if a clause says that something may go somewhere.
     fn goes(&self) -> bool {
-        has_any_word(&self.text, &WISHES.goes)
+        has_any_word(&self.text, &LISTS.wishes.goes)
     }
 
     /// Returns true if a clause wants nothing but that something lies somewhere, or not there.
@@ -133,7 +133,7 @@ pub(super) fn with_denied_times(mut clauses: Vec<Clause>) -> Vec<Clause> {
             clause.unknown.push(clause.text.clone());
         }
         let fine = |word: &String| !word.is_ascii() && clause.text.trim_end().ends_with(word);
-        of_item = !clause.names.is_empty() && PERMITS.iter().any(fine);
+        of_item = !clause.names.is_empty() && permits().iter().any(fine);
     }
     if !clauses.iter().any(|clause| clause.permits) {
         return clauses;

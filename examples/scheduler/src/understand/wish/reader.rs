@@ -8,7 +8,7 @@ use super::super::when;
 use super::{
     super::{
         Facts,
-        lex::{ClockWords, Kind, Noun, Part, Relation, Token, Verb, WISHES},
+        lex::{ClockWords, Kind, LISTS, Noun, Part, Relation, Token, Verb},
         names::Ref,
         plan,
         when::When,
@@ -338,7 +338,7 @@ impl Reader<'_, '_> {
             Relation::But => self.clause.is_limit = true,
             Relation::Each => {
                 // 周一永远别排: the day that was named is meant in every week.
-                if WISHES.forever.contains(&token.text) {
+                if LISTS.wishes.forever.contains(&token.text) {
                     for (when, _) in &mut self.clause.whens {
                         *when = when.weekly();
                     }
@@ -551,11 +551,11 @@ fn is_every(token: &Token, before: &[Token], rest: &[Token]) -> bool {
 
 /// Returns true if words that tell of something that there is lead to its name: "I have an", 有一个.
 fn introduces(before: &str) -> bool {
-    let said = WISHES.articles.iter();
+    let said = LISTS.wishes.articles.iter();
     let said = said.filter_map(|it| before.strip_suffix(it.as_str()));
     let mut said = said.filter_map(|said| {
         let said = said.trim_end();
-        let mut tells = WISHES.tells.iter();
+        let mut tells = LISTS.wishes.tells.iter();
         tells.find_map(|it| said.strip_suffix(it.as_str()))
     });
     // "Can I have a chapter on Thursday?" wants one.
