@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 
 use fugato::{
     state::{Message, Role, say},
-    words::{Courtesy, ShortAnswer, corrected, courtesy},
+    words::{Courtesy, ShortAnswer, corrected, courtesy, is_negated},
 };
 use jiff::civil::DateTime;
 
@@ -136,7 +136,9 @@ impl Beside {
     /// Returns the updates by which it holds once the planned calls are made.
     pub(crate) fn updates(self) -> impl Iterator<Item = Update> {
         let travels = (self.travels != 0).then_some(Update::Travels(self.travels));
-        travels.into_iter().chain(self.free_times.map(Update::WouldKeepFree))
+        travels
+            .into_iter()
+            .chain(self.free_times.map(Update::WouldKeepFree))
     }
 }
 
@@ -250,6 +252,14 @@ pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
         matches!(read, Calls { .. } | With(..) | Refusal(_))
     });
     amended.unwrap_or_else(|| plainly(topic::after_withdrawal(text), facts))
+}
+
+/// Reads the words with which the last wish was declined: they change it, or are another one.
+pub(crate) fn instead(reason: &str, facts: &Facts<'_>) -> Understanding {
+    let changed = topic::amended(&say!("no, {reason}", "不，{reason}"), facts);
+    // "Not on Friday" alone would be about everything.
+    let other = || (!is_negated(reason, &[""])).then(|| reason.to_owned());
+    plainly(&changed.or_else(other).unwrap_or_default(), facts)
 }
 
 /// Reads a request that corrects no other.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use fugato::{
     graph::{BoxError, Context},
     state::{Role, say},
-    words::{corrected, is_negated},
 };
 
 use super::{errand_told, keep::commit, said};
@@ -18,7 +17,7 @@ use crate::{
     rules,
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
     store::{Calendar, MemoryNote, Reminder, StoreWrite},
-    understand::{Facts, Understanding, place_pending, understand},
+    understand::{Facts, Understanding, instead, place_pending, understand},
 };
 use fugato::state::State as _;
 
@@ -265,7 +264,7 @@ pub(super) async fn take_over(
 /// understood; none if there are no such words.
 pub(super) fn wished_instead(deps: &Deps, cx: &Context<AgentState>) -> Vec<Update> {
     let agent = cx.state();
-    let Some((request, reason)) = declined(agent) else {
+    let Some(reason) = declined(agent) else {
         return vec![];
     };
     let schedule = agent.schedule.clone().unwrap_or_default();
@@ -273,14 +272,7 @@ pub(super) fn wished_instead(deps: &Deps, cx: &Context<AgentState>) -> Vec<Updat
         knows_notes: false,
         ..Facts::of(agent, &schedule, deps)
     };
-    let of_request = format!("{request}{}{reason}", say!(", no, ", "，不，"));
-    let wish = match corrected(&of_request) {
-        Ok(wish) if wish != of_request => wish.into_owned(),
-        // "Not on Friday" alone would be about everything.
-        _ if is_negated(reason, &[""]) => String::new(),
-        _ => reason.to_owned(),
-    };
-    let (then, beside) = understand(&wish, &facts).parted();
+    let (then, beside) = instead(reason, &facts).parted();
     let Understanding::Calls { say, calls } = then else {
         let told = say!(
             "From your answer I took only the no, and did not understand “{reason}” as another wish. Say it as a sentence of its own.",
@@ -299,14 +291,13 @@ pub(super) fn wished_instead(deps: &Deps, cx: &Context<AgentState>) -> Vec<Updat
     updates
 }
 
-/// Returns the request and the words with which its last planned call was declined.
-fn declined(agent: &AgentState) -> Option<(&str, &str)> {
-    if !agent.run.planned.as_ref()?.is_empty() {
-        return None;
+/// Returns the words with which the last planned call of the request was declined.
+fn declined(agent: &AgentState) -> Option<&str> {
+    let is_last = agent.run.planned.as_ref()?.is_empty();
+    match agent.conversation.history.as_slice() {
+        [.., called, reason] if called.role == Role::Tool && reason.role == Role::User => {
+            is_last.then_some(&*reason.content)
+        }
+        _ => None,
     }
-    let mut history = agent.conversation.history.iter().rev();
-    let reason = history.next().filter(|said| said.role == Role::User)?;
-    history.next().filter(|said| said.role == Role::Tool)?;
-    let request = history.find(|said| said.role == Role::User)?;
-    Some((&request.content, &reason.content))
 }

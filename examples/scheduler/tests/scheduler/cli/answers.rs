@@ -592,7 +592,7 @@ fn a_wish_that_comes_with_the_no_to_a_card_is_taken_up_or_named() {
         (
             "mark Middlemarch, book 1 as done",
             "book 2",
-            "took only the no",
+            "book 2”: marked",
         ),
         (
             "mark Middlemarch, book 1 as done",
