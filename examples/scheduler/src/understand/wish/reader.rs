@@ -283,7 +283,11 @@ impl Reader<'_, '_> {
     fn relation(&mut self, relation: Relation, token: &Token, rest: &[Token]) {
         match relation {
             Relation::Not if leads_to_verb(rest) => self.denies_verb = true,
-            Relation::Not => self.not = !self.not || token.text == "nor",
+            // 我不是不想做: who denies a denial wants nothing done.
+            Relation::Not if self.not && token.text != "nor" => {
+                self.clause.unknown.push(token.text.clone());
+            }
+            Relation::Not => self.not = true,
             // "I am away until Wednesday".
             Relation::To if self.clause.is_away && is_until(token) && names_days(rest) => {
                 self.role = Some(Role::By);
