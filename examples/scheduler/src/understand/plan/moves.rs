@@ -216,57 +216,42 @@ impl Planner<'_> {
         let bounds = [&self.limits.before, &self.limits.by, &self.limits.after];
         let bounded = bounds.iter().any(|bounds| !bounds.is_empty());
         // Later ones first, if they go to a later time, so that the order of a class can be kept.
-        let mut failed: Option<String> = None;
-        for attempt in [false, true] {
-            let saved = (self.work.clone(), self.say.clone());
-            let mut ids = order.clone();
-            if attempt {
-                ids.reverse();
+        let placed = self.in_either_order(&order, |desk, id| {
+            let task = desk.task(id)?.clone();
+            if task.marks.done {
+                return Err(desk.unchanged(&desk.words.refusal(&WriteRefusal::Done(id))));
             }
-            failed = None;
-            for id in ids {
-                let task = self.task(id)?.clone();
-                if task.marks.done {
-                    return Err(self.unchanged(&self.words.refusal(&WriteRefusal::Done(id))));
-                }
-                let near = match (task.start(), &to.days) {
-                    (Some((_, start)), Some(days)) => days.first().map(|day| (*day, start)),
-                    (Some(start), None) => Some(start),
-                    (None, _) => None,
-                };
-                // What lies there already stays.
-                let lies = |slot: &Slot| to.holds(slot) && self.admits(slot);
-                let mut slots = task.slots.iter();
-                let is_there = if to.is_named() {
-                    slots.any(lies)
-                } else {
-                    bounded && task.is_placed() && slots.all(lies)
-                };
-                if is_there {
-                    // It may lie there because of what was wanted before this.
-                    let was_there = self.facts.schedule.task(id) == Some(&task);
-                    if items.len() == 1 && was_there {
-                        let there = self.words.refusal(&WriteRefusal::AlreadyThere(id));
-                        return Err(Understanding::Answer(
-                            self.pick(format!("{}.", capital(&there)), format!("{there}。")),
-                        ));
-                    }
-                    continue;
-                }
-                if let Err(why) = self.find(id, to, near) {
-                    failed = Some(why);
-                    break;
-                }
+            let near = match (task.start(), &to.days) {
+                (Some((_, start)), Some(days)) => days.first().map(|day| (*day, start)),
+                (Some(start), None) => Some(start),
+                (None, _) => None,
+            };
+            // What lies there already stays.
+            let lies = |slot: &Slot| to.holds(slot) && desk.admits(slot);
+            let mut slots = task.slots.iter();
+            let is_there = if to.is_named() {
+                slots.any(lies)
+            } else {
+                bounded && task.is_placed() && slots.all(lies)
+            };
+            if !is_there {
+                return desk.find(id, to, near).map_err(|why| desk.unchanged(&why));
             }
-            if failed.is_none() {
-                return Ok(());
+            // It may lie there because of what was wanted before this.
+            if items.len() == 1 && desk.facts.schedule.task(id) == Some(&task) {
+                let there = desk.words.refusal(&WriteRefusal::AlreadyThere(id));
+                return Err(Understanding::Answer(
+                    desk.pick(format!("{}.", capital(&there)), format!("{there}。")),
+                ));
             }
-            (self.work, self.say) = saved;
-        }
-        if order.len() > 1 && self.rebuild_within(&order, to) {
+            Ok(())
+        });
+        let is_done = |id: &u32| self.work.task(*id).is_some_and(|task| task.marks.done);
+        let may_be_rebuilt = order.len() > 1 && !order.iter().any(is_done);
+        if placed.is_err() && may_be_rebuilt && self.rebuild_within(&order, to) {
             return Ok(());
         }
-        Err(self.unchanged(&failed.unwrap_or_default()))
+        placed
     }
 
     /// Places items anew within some days and times; false if not all of them fit.
@@ -436,25 +421,42 @@ impl Planner<'_> {
         if later {
             order.reverse();
         }
-        for id in order {
-            let Some((day, start)) = self.task(id)?.start() else {
-                return Err(self.unchanged(&self.words.refusal(&WriteRefusal::NotPlaced(id))));
+        self.in_either_order(&order, |desk, id| {
+            let Some((day, start)) = desk.task(id)?.start() else {
+                return Err(desk.unchanged(&desk.words.refusal(&WriteRefusal::NotPlaced(id))));
             };
             if bare {
-                self.nearest(id, (day, start), later)?;
-                continue;
+                return desk.nearest(id, (day, start), later);
             }
             let target = u16::try_from(i32::from(day) + days)
                 .ok()
-                .filter(|day| self.work.day(*day).is_some());
+                .filter(|day| desk.work.day(*day).is_some());
             let Some(target) = target else {
-                return Err(self.unchanged(&self.outside()));
+                return Err(desk.unchanged(&desk.outside()));
             };
-            if let Err(why) = self.find(id, &When::on(target), Some((target, start))) {
-                return Err(self.unchanged(&why));
-            }
+            desk.find(id, &When::on(target), Some((target, start)))
+                .map_err(|why| desk.unchanged(&why))
+        })
+    }
+
+    /// Places items one after another, or the last one first where an earlier one takes the only place
+    /// of a later one.
+    fn in_either_order(
+        &mut self,
+        order: &[u32],
+        put: impl Fn(&mut Self, u32) -> PlanResult,
+    ) -> PlanResult {
+        let saved = (self.work.clone(), self.say.clone());
+        let placed = order.iter().try_for_each(|id| put(self, *id));
+        if placed.is_ok() || order.len() < 2 {
+            return placed;
         }
-        Ok(())
+        (self.work, self.say) = saved.clone();
+        let reversed = order.iter().rev().try_for_each(|id| put(self, *id));
+        if reversed.is_err() {
+            (self.work, self.say) = saved;
+        }
+        reversed.or(placed)
     }
 
     pub(super) fn shift_sections(
