@@ -11,6 +11,8 @@ mod limits;
 mod repairs;
 mod server;
 mod settings;
+#[cfg(feature = "evening")]
+mod shared;
 mod size;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 mod stores;

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::work::Work;
 use crate::{common::FIRST, evening::agreed};
 
-async fn lying(work: &Work) -> ScheduleState {
+pub(super) async fn lying(work: &Work) -> ScheduleState {
     work.stored("home").await
 }
 
-async fn ask(server: &Server, ask: (&str, &str), body: &Value) -> (u16, Value) {
+pub(super) async fn ask(server: &Server, ask: (&str, &str), body: &Value) -> (u16, Value) {
     let body = if body.is_null() {
         String::new()
     } else {
@@ -28,7 +28,7 @@ async fn ask(server: &Server, ask: (&str, &str), body: &Value) -> (u16, Value) {
 }
 
 /// Asks until something is so.
-async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
+pub(super) async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = look().await {
