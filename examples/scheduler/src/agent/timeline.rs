@@ -3,12 +3,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::FreeTime;
-use crate::{
-    schedule::{
-        Change, Marks, PlacementPreferences, PlacementStatus, ScheduleState, ScheduleTask, Source,
-    },
-    store::WrittenClass,
-};
+use crate::schedule::{SchedulePatch, ScheduleState};
 
 /// The most requests that can be undone; older ones are forgotten.
 const MOST: usize = 20;
@@ -22,16 +17,12 @@ pub struct Moment {
     pub free_times: Vec<FreeTime>,
 }
 
-/// What differs in another state of the plan: whole calendars would be as large as the log.
+/// The differences from another state of the plan: whole calendars would be as large as the log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Step {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    classes: Vec<WrittenClass>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    changes: Vec<Change>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    preferences: Option<PlacementPreferences>,
+    patch: Option<SchedulePatch>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     free_times: Vec<FreeTime>,
     /// The date of the request.
@@ -61,55 +52,20 @@ pub struct Timeline {
 
 impl Step {
     fn between(from: &Moment, to: &Moment) -> Self {
-        let mut step = Self {
+        let before = from.schedule.as_ref();
+        let after = to.schedule.as_ref().or(before);
+        let both = before.zip(after);
+        Self {
+            patch: both.map(|(before, after)| SchedulePatch::between(before, after)),
             free_times: to.free_times.clone(),
-            ..Self::default()
-        };
-        let Some(before) = &from.schedule else {
-            return step;
-        };
-        let after = to.schedule.as_ref().unwrap_or(before);
-        step.preferences.clone_from(&after.preferences);
-        let mut work = before.clone();
-        for class in &after.task_classes {
-            let written = WrittenClass {
-                class: class.clone(),
-                created: false,
-                items: items(after, class.id),
-            };
-            if before.class(class.id) != Some(class) || items(before, class.id) != written.items {
-                work.put_class(&written);
-                step.classes.push(written);
-            }
+            date: None,
         }
-        for task in &after.tasks {
-            let Some(known) = work.task(task.state_id) else {
-                continue;
-            };
-            let place = |task: &ScheduleTask| (task.slots.clone(), task.embed_host, task.status);
-            if place(known) != place(task) {
-                step.changes.push(Change::restoring(task));
-            }
-            if known.marks != task.marks {
-                step.changes.push(Change::Mark {
-                    task: task.state_id,
-                    marks: task.marks.clone(),
-                });
-            }
-        }
-        step
     }
 
     fn apply(&self, moment: &mut Moment) {
         moment.free_times.clone_from(&self.free_times);
-        if let Some(schedule) = &mut moment.schedule {
-            schedule.preferences.clone_from(&self.preferences);
-            for class in &self.classes {
-                schedule.put_class(class);
-            }
-            for change in &self.changes {
-                schedule.apply(change);
-            }
+        if let (Some(schedule), Some(patch)) = (&mut moment.schedule, &self.patch) {
+            patch.apply(schedule);
         }
     }
 
@@ -119,22 +75,6 @@ impl Step {
         self.apply(&mut to);
         to == *from
     }
-}
-
-/// Returns the items of a class, without their places and marks.
-fn items(schedule: &ScheduleState, class: u32) -> Vec<ScheduleTask> {
-    let tasks = schedule.tasks.iter();
-    let mine =
-        tasks.filter(|task| task.task_class_id == Some(class) && task.source == Source::TaskItem);
-    let bare = mine.map(|task| ScheduleTask {
-        slots: vec![],
-        status: PlacementStatus::Pending,
-        embed_host: None,
-        embedded_by: None,
-        marks: Marks::default(),
-        ..task.clone()
-    });
-    bare.collect()
 }
 
 impl Timeline {
