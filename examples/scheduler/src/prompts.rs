@@ -11,8 +11,8 @@ use crate::{
     agent::{AgentState, LOOP_CLOSED, Mode},
     calendar::Lang,
     contract,
-    draft::weekday,
     route::ROUTES,
+    schedule::told::weekday,
 };
 
 const GLOBAL: &str = "You are a scheduling assistant. You help a person to place what they want to do around what they have to attend. \

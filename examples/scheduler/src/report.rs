@@ -6,7 +6,7 @@ use fugato::state::say;
 use crate::{
     agent::{AgentState, TerminalStatus},
     draft,
-    schedule::{EventType, PlaceChange, ScheduleState, ScheduleTask},
+    schedule::{EventType, PlaceChange, ScheduleState, ScheduleTask, told::listed},
 };
 
 /// Returns the steps of the plan, each with the condition under which it is done.
@@ -124,7 +124,7 @@ pub fn schedule_summary(agent: &AgentState) -> String {
         let is_mark = matches!(change.step, PlaceChange::Mark { .. });
         receipts.marked += usize::from(is_mark);
     }
-    let listed = draft::listed(schedule, &changes);
+    let listed = listed(schedule, &changes);
     let mut text = counted(agent, &receipts);
     if agent.run.out_of_rounds {
         text.push('\n');

@@ -29,6 +29,7 @@ mod sections;
 mod state;
 mod terms;
 mod text;
+pub mod told;
 pub mod tools;
 
 pub use board::Board;

@@ -10,9 +10,8 @@ use super::said;
 use crate::{
     agent::{AgentState, Update},
     deps::{Deps, ScheduleProvider as _},
-    draft,
     llm_config::show,
-    schedule::{ScheduleState, differences},
+    schedule::{ScheduleState, differences, told::listed},
 };
 
 /// Returns the updates that take over what others changed in the calendar, and what the person is
@@ -62,5 +61,5 @@ fn words(known: &ScheduleState, now: &ScheduleState) -> String {
     if replaced || changes.is_empty() {
         return begin;
     }
-    format!("{begin}\n{}", draft::listed(now, &changes))
+    format!("{begin}\n{}", listed(now, &changes))
 }

@@ -9,10 +9,11 @@ use crate::{
     agent::{AgentState, FreeTime, Mode, TerminalOutcome, Update},
     deps::Deps,
     llm_config::{show, status, status_note},
-    reason,
+    rules,
     schedule::{
         ScheduleState, WriteOptions, local_search,
         rough_build::{PartialBuild, RoughBuildError, build_what_fits},
+        told,
     },
 };
 
@@ -51,7 +52,7 @@ impl Node<AgentState> for RoughBuildNode {
         let classes: &[u32] = if whole { &[] } else { &agent.task_class_ids };
         let came = match build_what_fits(&schedule, classes, &options) {
             Ok(fits) if fits.built.placements.is_empty() && !fits.left.is_empty() => {
-                let why = reason::left(&fits.left);
+                let why = told::left_out(&fits.left);
                 let code = "rough_build_pending_remaining";
                 updates.push(Update::Ended(not_placed(code, &why, &why)));
                 status_note("rough_build_failed", why)
@@ -69,7 +70,7 @@ impl Node<AgentState> for RoughBuildNode {
             }
             Err(error) => {
                 updates.push(Update::Ended(failure(&error)));
-                status_note("rough_build_failed", reason::unplaced(&error))
+                status_note("rough_build_failed", told::unplaced(&error))
             }
         };
         Ok(Outcome::done(updates).note(came))
@@ -105,12 +106,13 @@ fn placed_updates(
     preview(cx, schedule, &after);
     let mut updates = vec![Update::Scheduled(changes)];
     for issue in &fits.built.issues {
-        let issue = reason::mismatch(issue);
+        let issue = told::mismatch(issue);
         let text = say!("Note: {issue}", "提示：{issue}");
         show(cx, &text);
         updates.push(said(text));
     }
-    let left = (!fits.left.is_empty()).then(|| reason::account(&fits.left, placed));
+    let left =
+        (!fits.left.is_empty()).then(|| told::account(&fits.left, placed, &rules::choices()));
     let code = match (&left, refine) {
         (Some(_), _) => "rough_build_partial",
         (None, true) => "rough_build_done",
@@ -125,7 +127,7 @@ fn failure(error: &RoughBuildError) -> TerminalOutcome {
         RoughBuildError::WindowMissing => "rough_build_window_missing",
         _ => "rough_build_pending_remaining",
     };
-    not_placed(code, &reason::unplaced(error), &error.to_string())
+    not_placed(code, &told::unplaced(error), &error.to_string())
 }
 
 /// Returns the end of a run that could place nothing.

@@ -34,7 +34,6 @@ impl<'a> Words<'a> {
         Some(self.lang.pick(format!("“{name}”"), format!("《{name}》")))
     }
 
-    /// Returns the names of tasks.
     pub(super) fn names(&self, tasks: impl IntoIterator<Item = u32>) -> String {
         let names: Vec<_> = tasks
             .into_iter()
@@ -94,6 +93,6 @@ impl<'a> Words<'a> {
 
     /// Returns the reason of a refusal.
     pub(crate) fn refusal(&self, refusal: &WriteRefusal) -> String {
-        crate::reason::refusal(refusal, self.schedule)
+        crate::schedule::told::refusal(refusal, self.schedule)
     }
 }
