@@ -84,7 +84,6 @@ pub(super) enum WriteOutcome {
     Changed,
 }
 
-/// A collection.
 #[derive(derive_more::Debug, Clone)]
 #[debug("Collection {{ url: {url} }}")]
 pub(super) struct Collection {

@@ -543,7 +543,6 @@ fn no_names(tokens: &mut [Token]) {
     }
 }
 
-/// Returns the tokens of a text.
 pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
     tokens_among(&names(facts.schedule), text, facts)
 }

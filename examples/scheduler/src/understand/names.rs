@@ -107,7 +107,6 @@ impl Ref {
     }
 }
 
-/// Returns the names of a schedule.
 pub(super) fn names(schedule: &ScheduleState) -> NameIndex<Thing> {
     let classes = schedule.task_classes.iter();
     let classes = classes.map(|class| (Thing::Class(class.id), &class.name));

@@ -303,7 +303,6 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Plans one wish.
     fn wish(&mut self, clause: &Clause) -> PlanResult<Step> {
         let clause = &self.as_today(clause);
         let verb = main_verb(clause);

@@ -107,7 +107,6 @@ impl Planner<'_> {
         self.write_mark(&items, done)
     }
 
-    /// Marks items as done or not.
     pub(super) fn write_mark(&mut self, items: &BTreeSet<u32>, done: bool) -> PlanResult {
         let differ = self.those(items, |task| task.marks.done != done);
         if differ.is_empty() {

@@ -50,7 +50,6 @@ pub(super) struct Sentence<'f> {
     pub(super) points: bool,
 }
 
-/// Returns the tokens of a text.
 pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<TermToken> {
     let names = names(facts.schedule);
     let lexicon: &Lexicon<TermWord> = &TERMS;
@@ -305,7 +304,6 @@ impl<'f> Sentence<'f> {
         (habit || days.is_empty()).then_some(days)
     }
 
-    /// Returns true if a certain day is named.
     pub(super) fn names_certain_day(&self) -> bool {
         !self.days.is_empty() && self.habitual(false).is_none()
     }
