@@ -92,17 +92,26 @@ fn put_in(last: &str, change: &str, facts: &Facts<'_>) -> Option<String> {
     let end = was.iter().rposition(|token| token.kind.is_time())? + 1;
     let run = was.get(..end)?.iter().rev().take_while(is_time).count();
     let run = was.get(end - run..end)?;
-    let start = last.rfind(joined(run).as_str());
-    let start = start.or_else(|| last.rfind(&run.first()?.raw))?;
-    let (before, rest) = last.split_at_checked(start)?;
-    let until = run
-        .last()
-        .and_then(|time| Some(rest.find(&time.raw)? + time.raw.len()))?;
+    let old = joined(run);
     let is_day = |token: &Token| matches!(token.kind, Kind::Days(..));
     if !said.iter().any(is_day) {
         let days = run.iter().filter(|token| is_day(token)).cloned();
         said.splice(0..0, days);
     }
+    // "If Tuesday is free, move it to Tuesday": the condition is about the same day.
+    let again = was.windows(run.len()).filter(|tokens| {
+        let kinds = |tokens: &[Token]| tokens.iter().map(|it| it.kind.clone()).collect::<Vec<_>>();
+        kinds(tokens) == kinds(run)
+    });
+    if again.count() == last.matches(&old).count() {
+        return Some(last.replace(&old, &joined(&said)));
+    }
+    let start = last.rfind(old.as_str());
+    let start = start.or_else(|| last.rfind(&run.first()?.raw))?;
+    let (before, rest) = last.split_at_checked(start)?;
+    let until = run
+        .last()
+        .and_then(|time| Some(rest.find(&time.raw)? + time.raw.len()))?;
     Some(format!("{before}{}{}", joined(&said), rest.get(until..)?))
 }
 

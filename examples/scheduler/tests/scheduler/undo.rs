@@ -1,4 +1,5 @@
-//! Undo goes back step by step, and redo forth again; each way is a card.
+//! Undo goes back step by step, and redo forth again; each way is a card. A correction takes the place
+//! of a wish, also of its condition.
 use fugato_testkit::{assert_contains, assert_lacks};
 use scheduler::{agent::CardReply, calendar::Lang, llm_config::LlmConfig};
 
@@ -179,4 +180,30 @@ async fn what_others_changed_meanwhile_is_never_undone() {
         "no change that could be undone",
     );
     assert_eq!(lying(&home.store).await, before);
+}
+
+#[tokio::test]
+async fn a_corrected_condition_is_about_the_corrected_day_and_is_corrected_again() {
+    for (lang, [wish, friday, saturday]) in [
+        (
+            Lang::En,
+            [
+                "If Thursday is free, move Gym to Thursday",
+                "no, Friday",
+                "no, Saturday",
+            ],
+        ),
+        (
+            Lang::Zh,
+            ["如果周四有空，把Gym挪到周四", "不，周五", "不，周六"],
+        ),
+    ] {
+        let home = home(lang).await;
+        home.say("desk", wish).await;
+        assert_eq!(home.card().await, None, "something lies there");
+        home.say("desk", friday).await;
+        assert_contains(&home.card().await.unwrap(), "2054-09-18");
+        home.say("desk", saturday).await;
+        assert_contains(&home.card().await.unwrap(), "2054-09-19");
+    }
 }
