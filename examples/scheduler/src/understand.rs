@@ -17,7 +17,6 @@ mod names;
 mod notes;
 mod plan;
 mod preferred;
-mod reasons;
 mod terms;
 mod topic;
 mod travel;

@@ -1,11 +1,7 @@
 //! Preferences of a person, in words.
-use super::{
-    Facts,
-    names::Ref,
-    wish::expand,
-    words::{WEEKDAYS, Words},
-};
+use super::{Facts, names::Ref, wish::expand, words::Words};
 use crate::{
+    calendar::weekday,
     schedule::{ClosedTime, Level, PlacementPreferences, ScheduleTask, Slot},
     tools::{Liking, TermsEdit},
 };
@@ -233,12 +229,10 @@ impl Words<'_> {
 
     /// Returns the names of days of the week; nothing for all of them.
     fn weekdays(&self, days: &[u8]) -> String {
-        let names = self.lang.pick(WEEKDAYS.0, WEEKDAYS.1);
-        let name = |day: &u8| names.get(usize::from(*day).checked_sub(1)?).copied();
-        let named: Vec<_> = days.iter().filter_map(name).collect();
-        if named.len() == names.len() {
+        if days.len() == 7 {
             return String::new();
         }
+        let named: Vec<_> = days.iter().map(|day| weekday(self.lang, *day)).collect();
         named.join(self.lang.pick(", ", "、"))
     }
 

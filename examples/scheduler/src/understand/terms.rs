@@ -22,6 +22,7 @@ use super::{
     words::Words,
 };
 use crate::{
+    calendar::{Lang, weekday},
     schedule::Level,
     tools::{PreferenceArgs, TermsEdit},
 };
@@ -508,7 +509,7 @@ impl Sentence<'_> {
     fn is_due(&self) -> bool {
         use TermWord::{By, Deadline, Done, Due, Evening, Morning, Must, Noon, Takes};
         let also = [By, Must, Takes, Done, Deadline, Morning, Noon, Evening];
-        let must = self.has(Must) || self.facts.lang == crate::calendar::Lang::Zh;
+        let must = self.has(Must) || self.facts.lang == Lang::Zh;
         self.says(&[Due], &also) || must && self.says(&[Done, By], &[Must, Takes])
     }
 
@@ -593,7 +594,7 @@ impl Sentence<'_> {
         if count(&[Put]) > count(&[Not, Never]) {
             return None;
         }
-        let (zh, part) = (self.facts.lang == crate::calendar::Lang::Zh, self.part());
+        let (zh, part) = (self.facts.lang == Lang::Zh, self.part());
         // In Chinese a day without "this" or "next" to which nothing is put is any of its name; one
         // on which the person does not do something is the next.
         let Some(days) = self.habitual(zh && self.has(Put) && !self.is_own) else {
@@ -610,10 +611,7 @@ impl Sentence<'_> {
             Some(_) => "evening",
             None => "",
         };
-        let names = super::words::WEEKDAYS.0;
-        let on = days
-            .iter()
-            .filter_map(|day| names.get(usize::from(*day).checked_sub(1)?));
+        let on = days.iter().map(|day| weekday(Lang::En, *day));
         let mut not: Vec<String> = on
             .map(|day| format!("{day} {part}").trim().to_owned())
             .collect();

@@ -1,8 +1,8 @@
 //! Days, places and reasons in a person's words.
 use super::Facts;
 use crate::{
-    calendar::{Lang, Sections},
-    schedule::{ScheduleState, Slot, WriteRefusal},
+    calendar::{Lang, Sections, weekday},
+    schedule::{PlaceReason, ScheduleState, Slot, WriteRefusal, told},
 };
 
 /// The words for one language over one schedule.
@@ -13,11 +13,6 @@ pub(crate) struct Words<'a> {
     pub(crate) sections: Option<&'a Sections>,
     pub(crate) lang: Lang,
 }
-
-pub(super) const WEEKDAYS: ([&str; 7], [&str; 7]) = (
-    ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
-    ["周一", "周二", "周三", "周四", "周五", "周六", "周日"],
-);
 
 impl<'a> Words<'a> {
     pub(super) fn of(facts: &Facts<'a>) -> Self {
@@ -45,8 +40,7 @@ impl<'a> Words<'a> {
     /// Returns a day as `Fri 2026-04-17`.
     pub(crate) fn day(&self, day: u16) -> Option<String> {
         let day = self.schedule.day(day)?;
-        let names = self.lang.pick(WEEKDAYS.0, WEEKDAYS.1);
-        let name = names.get(usize::from(day.day_of_week).checked_sub(1)?)?;
+        let name = weekday(self.lang, day.day_of_week);
         let (week, date) = (day.week, &day.date);
         Some(if date.is_empty() {
             self.lang.pick(
@@ -93,6 +87,11 @@ impl<'a> Words<'a> {
 
     /// Returns the reason of a refusal.
     pub(crate) fn refusal(&self, refusal: &WriteRefusal) -> String {
-        crate::schedule::told::refusal(refusal, self.schedule)
+        told::refusal(refusal, self.schedule)
+    }
+
+    /// Returns the reason for a place.
+    pub(crate) fn place_reason(&self, reason: &PlaceReason) -> String {
+        told::place_reason(reason, |slot| self.place(slot).unwrap_or_default())
     }
 }

@@ -3,8 +3,9 @@
 use jiff::civil::Weekday;
 
 use super::{
-    BrokenRule, Change, ClosedTime, Difference, FixedTime, Location, Marks, PlaceChange,
-    ScheduleState, Sections, Slot, Strategy, TaskClass, WriteRefusal, differences,
+    BrokenRule, Change, ClosedTime, Difference, Discomfort, FixedTime, Location, Marks,
+    ObjectiveTerm, Obstacle, ObstacleReason, OtherPlace, PlaceChange, PlaceReason, ScheduleState,
+    Sections, Slot, Strategy, TaskClass, WriteRefusal, differences,
     rough_build::{ItemsLeft, NoRoom, PlacementMismatch, RoughBuildError},
 };
 use crate::lang::Lang;
@@ -517,4 +518,102 @@ pub fn hours(at: Slot, times: &Sections) -> String {
     }
     let (first, last) = (at.slot_start, at.slot_end);
     say!("sections {first}–{last}", "第 {first}–{last} 节")
+}
+
+/// Returns what a place costs by the wishes of the person, what keeps the item away from cheaper
+/// places, and what the best other place would cost; `place` names a place.
+pub fn place_reason(reason: &PlaceReason, place: impl Fn(&Slot) -> String) -> String {
+    let costs = unmet(&reason.unmet);
+    let mut parts = vec![if costs.is_empty() {
+        say!("The place costs nothing.", "这个位置没有任何代价。")
+    } else {
+        let cost = reason.cost;
+        say!(
+            "The place costs {cost} points: {costs}.",
+            "这个位置的代价是 {cost} 分：{costs}。"
+        )
+    }];
+    if !reason.obstacles.is_empty() {
+        let closed = reason.obstacles.iter().map(obstacle);
+        let closed = closed.collect::<Vec<_>>().join(&say!(", ", "，"));
+        parts.push(say!(
+            "Cheaper places are closed: {closed}.",
+            "更好的位置不可用：{closed}。"
+        ));
+    }
+    parts.push(match reason.others.first() {
+        Some(there) => other(there, reason.cost, &place(&there.slot)),
+        None => say!("No other place is open to it.", "没有别的位置可用。"),
+    });
+    parts.join(&say!(" ", ""))
+}
+
+fn other(other: &OtherPlace, cost: i64, place: &str) -> String {
+    let more = other.cost - cost;
+    let price = match more {
+        0 => say!("at the same cost", "代价相同"),
+        1.. => say!("for {more} points more", "代价多 {more} 分"),
+        _ => say!("for {} points less", "代价少 {} 分", -more),
+    };
+    let unmet = unmet(&other.unmet);
+    let why = if unmet.is_empty() || more <= 0 {
+        String::new()
+    } else {
+        say!(": {unmet}", "：{unmet}")
+    };
+    say!(
+        "It could also lie on {place}, {price}{why}.",
+        "也可以改到 {place}，{price}{why}。"
+    )
+}
+
+fn unmet(unmet: &[Discomfort]) -> String {
+    let words = unmet.iter().map(|unmet| {
+        let (wish, points) = (wish(unmet.wish), unmet.points);
+        say!("{wish} ({points})", "{wish}（{points}）")
+    });
+    words.collect::<Vec<_>>().join(&say!(", ", "，"))
+}
+
+/// Returns what a wish would rather not have.
+fn wish(wish: ObjectiveTerm) -> &'static str {
+    let (en, zh) = match wish {
+        ObjectiveTerm::CalmNeighbours => {
+            ("two demanding subjects side by side", "两门高强度科目相邻")
+        }
+        ObjectiveTerm::FewSwitches => ("another switch between subjects", "多一次科目切换"),
+        ObjectiveTerm::EvenDays => ("a fuller day than others", "当天比别的日子更满"),
+        ObjectiveTerm::Evening => ("in the evening", "在晚上"),
+        ObjectiveTerm::Late => ("late in the evening", "在深夜时段"),
+        ObjectiveTerm::Lunch => ("at the time to eat", "在用餐时间"),
+        ObjectiveTerm::Weekend => ("on a weekend", "在周末"),
+        ObjectiveTerm::QuietDay => ("on a day that is to be quiet", "在想要清静的日子"),
+        ObjectiveTerm::Time => (
+            "at a time that you would rather not use",
+            "在你不想用的时间",
+        ),
+        ObjectiveTerm::DailyLimit => ("beyond the limit of a day", "超过每天的上限"),
+        ObjectiveTerm::Break => ("without a break", "没有休息"),
+        ObjectiveTerm::Buffer => ("right beside a course", "紧挨着课程"),
+        ObjectiveTerm::EvenWeeks => ("many of its class in that week", "同类任务在那一周较多"),
+        ObjectiveTerm::Stability => ("it was agreed to elsewhere", "之前确认过别的位置"),
+    };
+    Lang::current().pick(en, zh)
+}
+
+fn obstacle(obstacle: &Obstacle) -> String {
+    let places = obstacle.places;
+    let (en, zh) = match obstacle.reason {
+        ObstacleReason::Course => ("taken by courses", "被课程占用"),
+        ObstacleReason::Item => ("taken by other items", "被其他事项占用"),
+        ObstacleReason::Order => ("against the order of its class", "不符合本类顺序"),
+        ObstacleReason::Time => ("at times that its class excludes", "在本类排除的时段"),
+        ObstacleReason::Weekday => ("on days that its class excludes", "在本类排除的日子"),
+        ObstacleReason::Dates => ("outside of its dates", "不在起止日期之内"),
+        ObstacleReason::Past => ("over already", "已经过去"),
+        ObstacleReason::KeptFree => ("kept free by your wish", "按你的要求空着"),
+        ObstacleReason::Rule => ("against another rule", "不符合其他规则"),
+    };
+    let why = Lang::current().pick(en, zh);
+    say!("{places} {why}", "{places} 处{why}")
 }

@@ -18,6 +18,7 @@ use super::{
     Limits, PlanResult, Planner, call,
 };
 use crate::{
+    calendar::{Lang, weekday},
     schedule::{
         Change, EventType, PlacementPreferences, ScheduleState, ScheduleTask, Slot,
         tools::{ArrangeArgs, Arrangement, PartStart, arrange},
@@ -440,12 +441,11 @@ impl Planner<'_> {
         };
         let known = terms.into_iter().flat_map(|terms| &terms.not);
         let known = known.flat_map(|closed| {
-            let names = super::super::words::WEEKDAYS.0;
             let (from, to) = (closed.from.strftime("%H:%M"), closed.to.strftime("%H:%M"));
             let time = format!("{from}-{to}");
             let days = closed.days_of_week.iter();
-            let on = days.filter_map(|day| names.get(usize::from(*day).checked_sub(1)?));
-            let mut texts: Vec<String> = on.map(|day| format!("{day} {time}")).collect();
+            let on = days.map(|day| format!("{} {time}", weekday(Lang::En, *day)));
+            let mut texts: Vec<String> = on.collect();
             if texts.is_empty() {
                 texts.push(time);
             }
