@@ -341,6 +341,7 @@ pub(super) struct PlanWords {
     pub(super) says: Vec<String>,
     pub(super) marks: Vec<String>,
     pub(super) needs_not: Vec<String>,
+    pub(super) needs_not_be: Vec<String>,
 }
 
 /// The words around conditions; the lexicon says what each is for.
@@ -360,6 +361,10 @@ pub(super) struct ConditionWords {
 #[serde(deny_unknown_fields)]
 pub(super) struct WishWords {
     pub(super) amends: Vec<String>,
+    pub(super) buts: Vec<String>,
+    pub(super) polite: Vec<String>,
+    pub(super) polite_ends: Vec<String>,
+    pub(super) asks_for: Vec<String>,
     pub(super) denies: Vec<String>,
     pub(super) not_that: Vec<String>,
     pub(super) goes: Vec<String>,

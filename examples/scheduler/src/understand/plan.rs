@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::{
     Facts, Understanding,
     free_times::kept_free,
-    lex::{Noun, Verb, denies_free},
+    lex::{LISTS, Noun, Verb, denies_free},
     travel::{Direction, Travel},
     when::{self, When},
     wish::{Clause, Role, expand, is_open, not_understood, objects, unread},
@@ -177,13 +177,8 @@ pub(crate) fn place_pending(facts: &Facts<'_>) -> Understanding {
 
 /// Returns true if a text says that something does not have to be somewhere.
 fn needs_not_be(text: &str) -> bool {
-    const WORDS: [&str; 4] = [
-        "n't have to be ",
-        "not have to be ",
-        "n't need to be ",
-        "不一定",
-    ];
-    WORDS.iter().any(|words| text.contains(words))
+    let mut words = LISTS.plans.needs_not_be.iter();
+    words.any(|words| text.contains(words))
 }
 
 /// Returns the place that an item would get within some days and times, or why there is none.

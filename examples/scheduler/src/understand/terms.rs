@@ -156,21 +156,9 @@ fn is_condition(token: &lex::Token) -> bool {
 
 /// Returns true if a question asks for something to be done.
 fn is_polite(text: &str) -> bool {
-    const POLITE: [&str; 11] = [
-        "can you",
-        "could you",
-        "would you",
-        "please",
-        "can i have",
-        "could i have",
-        "shall we",
-        "can we",
-        "could we",
-        "能不能",
-        "可不可以",
-    ];
     let text = text.to_lowercase();
-    POLITE.iter().any(|word| text.contains(word))
+    let mut asks = lex::LISTS.wishes.asks_for.iter();
+    asks.any(|word| text.contains(word))
 }
 
 /// The clauses that one wish is read from. A list has one for each day or item; a long message is

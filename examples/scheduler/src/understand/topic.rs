@@ -18,18 +18,6 @@ use super::{
 /// The earlier messages in which a name is looked for.
 const MOST_MESSAGES: usize = 6;
 
-/// The words that set something against a yes.
-const BUTS: [&str; 8] = [
-    " but ",
-    ", but ",
-    "但是",
-    "但",
-    "不过",
-    "可是",
-    "，只是",
-    ", only ",
-];
-
 /// Returns the last wish as words change it: "yes, but on Sunday", "I meant Sunday", "not Friday, Sunday",
 /// "not that one, the essay"; none for other words.
 pub(super) fn amended(text: &str, facts: &Facts<'_>) -> Option<String> {
@@ -38,8 +26,8 @@ pub(super) fn amended(text: &str, facts: &Facts<'_>) -> Option<String> {
 
 fn amends(text: &str, earlier: &[Message], facts: &Facts<'_>) -> Option<String> {
     let phrases = Phrases::default();
-    let mut buts = BUTS.iter().filter_map(|but| {
-        let (yes, change) = text.split_once(but)?;
+    let mut buts = LISTS.wishes.buts.iter().filter_map(|but| {
+        let (yes, change) = text.split_once(but.as_str())?;
         let yes = yes.trim_end_matches(|c: char| !c.is_alphanumeric());
         (phrases.consent(yes) == Some(true)).then_some(change.trim())
     });

@@ -2,7 +2,7 @@
 use super::{
     super::{
         Facts, Trouble,
-        lex::{Kind, Noun, Query, Relation, Token, Verb, permits},
+        lex::{Kind, LISTS, Noun, Query, Relation, Token, Verb, permits},
     },
     Clause, Role,
     reader::{Reader, is_free},
@@ -292,34 +292,6 @@ fn is_polite(tokens: &[Token]) -> bool {
     {
         return true;
     }
-    const POLITE: [&str; 14] = [
-        "can",
-        "could",
-        "would",
-        "will",
-        "please",
-        "能不能",
-        "能否",
-        "可不可以",
-        "可否",
-        "可以",
-        "帮我",
-        "麻烦",
-        "能",
-        "请",
-    ];
-    const END: [&str; 10] = [
-        "好吗",
-        "行吗",
-        "可以吗",
-        "好不好",
-        "行不行",
-        "吧",
-        "能行吗",
-        "please",
-        "ok",
-        "okay",
-    ];
     let first = tokens
         .iter()
         .find(|token| token.text != "," && !matches!(token.kind, Kind::Verb(Verb::Greet)));
@@ -332,12 +304,12 @@ fn is_polite(tokens: &[Token]) -> bool {
     let polite = tokens
         .iter()
         .take((begins.unwrap_or(0) + 3).max(verb.unwrap_or(0)))
-        .any(|token| POLITE.contains(&token.text.as_str()));
+        .any(|token| LISTS.wishes.polite.contains(&token.text));
     let ends = tokens
         .iter()
         .rev()
         .find(|token| !matches!(token.kind, Kind::Stop(_)));
-    let ends = ends.is_some_and(|token| END.contains(&token.text.as_str()));
+    let ends = ends.is_some_and(|token| LISTS.wishes.polite_ends.contains(&token.text));
     let asks = tokens.iter().any(asks_for_something);
     let acts = tokens.iter().any(|token| {
         matches!(token.kind, Kind::Verb(verb) if !matches!(verb, Verb::Show | Verb::Keep | Verb::Greet | Verb::Thank | Verb::Help))
