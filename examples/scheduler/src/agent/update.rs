@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentState, CardReply, ContextHook, FreeTime, Health, Mode, Part, PendingInteraction, Request,
-    TerminalOutcome, Timeline,
+    TerminalOutcome,
 };
 use crate::{
     calendar::Lang,
@@ -234,8 +234,6 @@ impl State for AgentState {
             Update::Reread(schedule) => {
                 self.overtaken(schedule);
                 self.run.reread = true;
-                self.previous = None;
-                self.timeline = Timeline::default();
             }
             Update::RoundBegan => self.next_round(),
             Update::HookUsed => self.use_hook(),

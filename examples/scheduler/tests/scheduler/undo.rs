@@ -175,10 +175,17 @@ async fn what_others_changed_meanwhile_is_never_undone() {
     home.say("other", "Move Chapter 2 to Sunday").await;
     home.answer("other", CardReply::approve()).await;
     let before = lying(&home.store).await;
-    assert_contains(
-        &home.agree("undo both").await,
-        "no change that could be undone",
-    );
+    let none = "no change that could be undone";
+    assert_contains(&home.agree("undo both").await, none);
+    assert_eq!(lying(&home.store).await, before);
+    // The same holds where it was changed under a card.
+    home.agree("Move Gym to Saturday").await;
+    home.say("desk", "Move Choir to Friday").await;
+    home.say("other", "Move Choir to Sunday").await;
+    home.answer("other", CardReply::approve()).await;
+    let before = lying(&home.store).await;
+    home.answer("desk", CardReply::approve()).await;
+    assert_contains(&home.agree("undo").await, none);
     assert_eq!(lying(&home.store).await, before);
 }
 

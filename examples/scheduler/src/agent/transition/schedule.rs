@@ -183,11 +183,13 @@ impl AgentState {
         };
     }
 
-    /// Replaces the schedule by a newer calendar, and drops all suggestions on the old one.
+    /// Replaces the schedule by a newer calendar, and drops all suggestions on the old one. What others
+    /// changed is never undone.
     pub(in crate::agent) fn overtaken(&mut self, schedule: Arc<ScheduleState>) {
         self.original = Some(schedule.clone());
         self.schedule = Some(schedule);
-        self.stored = None;
+        (self.stored, self.previous) = (None, None);
+        self.timeline = Timeline::default();
         self.agreed = false;
         self.run.unsaved = false;
         self.health.checked = false;
