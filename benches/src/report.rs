@@ -1,5 +1,6 @@
 //! The tables of medians and ratios, as text, as JSON and as a page.
 mod growth;
+mod reasons;
 
 use std::{
     fmt::Write as _,
@@ -32,40 +33,6 @@ pub struct Report {
     /// True if goals are judged: not on a busy machine.
     judges: bool,
 }
-
-/// The differences between engines that their figures come from: the other engine, the workloads, and
-/// what each does there that the other does not.
-const REASONS: &[(&str, &[&str], &str)] = &[
-    (
-        "graph-flow",
-        &["start", "chain", "heavy-chain", "cycle", "loop"],
-        "its tasks change one map of JSON values in place, and a step leaves nothing behind. \
-         A step of fugato hands its task a snapshot that nothing changes, keeps a panic of the task \
-         within its run, checks what a router chose against what was declared, and looks for a request \
-         to stop and for a budget that is used up.",
-    ),
-    (
-        "graph-flow",
-        &["loop-memory"],
-        "what it saves are pointers to the same map, so that nothing is serialised. fugato writes \
-         each step as the record that it writes to a disk, and most of what a step costs more than in \
-         `loop` is for that.",
-    ),
-    (
-        "adk-graph",
-        &["events"],
-        "it hands each event to one reader as it is. fugato keeps the text of open blocks for \
-         readers that come later, merges what a slow reader has not taken, and names the task of \
-         each event.",
-    ),
-    (
-        "adk-graph",
-        &["open"],
-        "it stores the whole state with each step, so that the newest row is all that it reads; \
-         `loop-normal` says what that costs on the disk. fugato reads a snapshot and applies the \
-         records after it.",
-    ),
-];
 
 /// A row of a table: a workload, its size, and a measure of it.
 type Row = (Workload, u64, Measure, Goal);
@@ -194,7 +161,7 @@ impl Report {
         for (_, line) in &better {
             let _ = writeln!(page, "- {line}");
         }
-        for (peer, workloads, reason) in REASONS {
+        for (peer, workloads, reason) in reasons::PEERS {
             let of_row = |name: &&&str| better.iter().any(|(row, _)| row == &(*peer, **name));
             let names: Vec<_> = workloads.iter().filter(of_row).collect();
             if !names.is_empty() {
@@ -202,6 +169,7 @@ impl Report {
                 let _ = write!(page, "\n{}, {peer}: {reason}\n", names.join(", "));
             }
         }
+        page.push_str(&self.missed());
         page.push_str(
             "\n## All figures\n\nA cell of another engine ends with how many times fugato's figure \
              it is; an empty one says that the engine cannot express the workload, and one that \
@@ -216,6 +184,20 @@ impl Report {
             let _ = writeln!(page, "| {} |", self.whole_row(row).join(" | "));
         }
         page
+    }
+
+    /// Says of the goals that are missed where the time goes, as a part of a page.
+    fn missed(&self) -> String {
+        let missed = self.rows().filter(|row| self.verdict(*row) == Some(false));
+        let missed: Vec<_> = missed.map(|(workload, ..)| workload.spec().name).collect();
+        let told = reasons::told(reasons::GOALS, |name| missed.contains(&name));
+        if told.is_empty() {
+            return told;
+        }
+        format!(
+            "\n## Where a goal is missed\n\nThe parts of a cost are in the order of a profile, the \
+             largest first.\n{told}"
+        )
     }
 
     fn whole_header(&self) -> Vec<String> {
@@ -292,13 +274,6 @@ impl Report {
         let ratio = ratio.map(|(fugato, limit)| format!("{:.2}", fugato / limit));
         let spread = self.find(row, FUGATO).and_then(|entry| entry.spread);
         let spread = spread.map(|spread| format!("{:.0} %", 100.0 * spread));
-        let smaller = spec.sizes.iter().filter(|smaller| **smaller < size);
-        let mut smaller =
-            smaller.filter_map(|size| self.value((workload, *size, measure, goal), FUGATO));
-        let best = self.best(row).map(|(_, cost)| cost);
-        let verdict = fugato.filter(|_| self.judges);
-        let verdict =
-            verdict.and_then(|fugato| is_reached(goal, fugato, limit, smaller.next(), best));
         vec![
             spec.name.to_owned(),
             size.to_string(),
@@ -307,12 +282,26 @@ impl Report {
             self.cell(row, FUGATO),
             spread.unwrap_or_default(),
             ratio.unwrap_or_default(),
-            match verdict {
+            match self.verdict(row) {
                 Some(true) => "✓".to_owned(),
                 Some(false) => format!("✗ {}", goal.label()),
                 None => String::new(),
             },
         ]
+    }
+
+    /// Judges whether the goal of a row is reached; none if it is not judged, or what it is compared
+    /// with was not measured.
+    fn verdict(&self, row: Row) -> Option<bool> {
+        let (workload, size, measure, goal) = row;
+        let fugato = self.value(row, FUGATO).filter(|_| self.judges)?;
+        let sizes = workload.spec().sizes.iter();
+        let smaller = sizes.filter(|smaller| **smaller < size);
+        let mut smaller =
+            smaller.filter_map(|size| self.value((workload, *size, measure, goal), FUGATO));
+        let best = self.best(row).map(|(_, cost)| cost);
+        let limit = self.value(row, LIMIT);
+        is_reached(goal, fugato, limit, smaller.next(), best)
     }
 
     fn cell(&self, row: Row, system: &str) -> String {
@@ -475,6 +464,23 @@ mod tests {
                 .page("2026-01-02")
                 .contains("Nowhere in what was measured")
         );
+    }
+
+    #[test]
+    fn the_page_says_where_the_time_of_a_missed_goal_goes() {
+        let asked = |fugato| {
+            let entries = [(LIMIT, 9.0), (FUGATO, fugato)].map(|(system, us_wall)| {
+                let mut entry = entry(system, 1000, 1.0);
+                entry.workload = Workload::Interrupt;
+                entry.result.as_mut().unwrap().us_wall = us_wall;
+                entry
+            });
+            Report::new(entries.to_vec(), true).page("2026-01-02")
+        };
+        let told = "\n## Where a goal is missed\n";
+        let (missed, reached) = (asked(63.0), asked(9.0));
+        assert!(missed.contains(told) && !reached.contains(told), "{missed}");
+        assert!(missed.contains("\n`interrupt`: the limit"), "{missed}");
     }
 
     #[test]

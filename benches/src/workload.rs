@@ -254,9 +254,9 @@ impl Workload {
             Self::Wide => spec!("wide", "step", [50], 50, (Cpu, AtMost(8.0))),
             Self::WideState => spec!("wide-state", "run", [300, 600, 1200], 300, (Cpu, Ahead)),
             Self::React => spec!("react", "call", [10, 100], 100, (Cpu, Ahead)),
-            Self::Idempotent => spec!("idempotent", "step", [1000], 1000, (Cpu, Ahead)),
-            Self::Keyed => spec!("keyed", "step", [1000], 1000, (Cpu, Ahead)),
-            Self::Once => spec!("once", "step", [1000], 1000, (Cpu, Ahead)),
+            Self::Idempotent => spec!("idempotent", "step", [1000], 1000, (Cpu, AtMost(3.0))),
+            Self::Keyed => spec!("keyed", "step", [1000], 1000, (Cpu, AtMost(3.0))),
+            Self::Once => spec!("once", "step", [1000], 1000, (Cpu, AtMost(3.0))),
             Self::IdempotentFull => {
                 spec!(
                     "idempotent-full",
@@ -286,7 +286,13 @@ impl Workload {
             // 60 MB a second.
             Self::Repair => spec!("repair", "KB", [1000], 1000, (Cpu, AtMost(16.6))),
             Self::Open => spec!("open", "thread", [10_000], 10_000, (Wall, AtMost(20_000.0))),
-            Self::Recover => spec!("recover", "thread", [10_000], 10_000, (Wall, Ahead)),
+            Self::Recover => spec!(
+                "recover",
+                "thread",
+                [10_000],
+                10_000,
+                (Wall, TimesLimit(1.3))
+            ),
             _ => self.spec_of_wires(),
         }
     }

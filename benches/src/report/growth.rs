@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use clap::ValueEnum as _;
 use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 
-use super::{FUGATO, LIMIT, Report, number};
+use super::{FUGATO, LIMIT, Report, number, reasons};
 use crate::workload::{Measure, Workload};
 
 /// The columns of the table of growth.
@@ -50,9 +50,12 @@ impl Report {
             GROWTH.join(" | "),
             "---|".repeat(GROWTH.len()),
         );
-        for row in self.growth_rows() {
+        let rows = self.growth_rows();
+        for row in &rows {
             let _ = writeln!(part, "| {} |", row.join(" | "));
         }
+        let grows = |name: &str| rows.iter().any(|row| row[0] == name && row[8] == "✗");
+        part.push_str(&reasons::told(reasons::GROWTH, grows));
         part
     }
 
