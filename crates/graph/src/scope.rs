@@ -39,8 +39,8 @@ pub(crate) struct Scope<S: State> {
     /// The state version that wrote last.
     pub(crate) version: u32,
     pub(crate) children: BTreeMap<TaskPath, Box<dyn DynScope>>,
-    /// The children that must be advanced.
-    stirred: BTreeSet<TaskPath>,
+    /// The children that must be advanced, in any order, and maybe more than once.
+    stirred: Vec<TaskPath>,
     /// Tasks whose subgraph this graph no longer has.
     lost: BTreeSet<TaskPath>,
     /// The outcome of a step's only task, which becomes one record with its routes.
@@ -65,7 +65,7 @@ impl<S: State> Scope<S> {
             at: None,
             version: S::VERSION,
             children: BTreeMap::new(),
-            stirred: BTreeSet::new(),
+            stirred: vec![],
             lost: BTreeSet::new(),
             solo: None,
         }
@@ -74,8 +74,14 @@ impl<S: State> Scope<S> {
     /// Does all work that needs no waiting. Ready tasks are left with the engine.
     pub(crate) fn advance(&mut self, engine: &mut Engine) -> Result<Directive, RunError> {
         loop {
-            while let Some(path) = self.stirred.pop_first() {
-                self.look_into(path, engine)?;
+            // Thousands of subgraphs may be begun at once: a set would find each of them again.
+            while !self.stirred.is_empty() {
+                let mut stirred = std::mem::take(&mut self.stirred);
+                stirred.sort_unstable();
+                stirred.dedup();
+                for path in stirred {
+                    self.look_into(path, engine)?;
+                }
             }
             let todo = self.machine.directive();
             let held = engine.is_eager() && self.machine.failure().is_some();

@@ -1,5 +1,8 @@
 //! The steps of a scope: the start of tasks, their outcomes, and their routes.
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::btree_map::Entry,
+    sync::{Arc, OnceLock},
+};
 
 use fugato_state::{State, say};
 use fugato_stream::EventKind;
@@ -74,7 +77,7 @@ impl<S: State> Scope<S> {
             return Ok(());
         };
         let (path, item) = (task.path, task.item.clone());
-        if !self.children.contains_key(&path) {
+        if let Entry::Vacant(vacant) = self.children.entry(path) {
             let entering = SubgraphInput {
                 state: &*self.fold.state,
                 item: item.as_ref(),
@@ -90,10 +93,10 @@ impl<S: State> Scope<S> {
             let names = child.names();
             child.place(Some(place::under(&self.at, &self.names, path, names)));
             child.enter(engine)?;
-            self.children.insert(path, child);
+            vacant.insert(child);
         }
         self.machine.mirror(position, TaskStatus::Running, None);
-        self.stirred.insert(path);
+        self.stirred.push(path);
         Ok(())
     }
 

@@ -205,7 +205,7 @@ impl<S: State> DynScope for Scope<S> {
             None => Some(self),
             Some((path, rest)) => {
                 let child = self.children.get_mut(path)?;
-                self.stirred.insert(*path);
+                self.stirred.push(*path);
                 child.scope_mut(rest)
             }
         }
