@@ -100,7 +100,7 @@ impl Report {
     /// The table for a screen: of the other engines, only the best of each row.
     pub fn table(&self) -> Table {
         let mut table = Table::new();
-        table.load_style(UTF8_FULL_CONDENSED);
+        table.load_preset(UTF8_FULL_CONDENSED);
         table.set_header([
             "workload",
             "size",
@@ -129,7 +129,7 @@ impl Report {
     /// figure they are.
     pub fn whole_table(&self) -> Table {
         let mut table = Table::new();
-        table.load_style(UTF8_FULL_CONDENSED);
+        table.load_preset(UTF8_FULL_CONDENSED);
         table.set_header(self.whole_header());
         for row in self.rows() {
             table.add_row(self.whole_row(row));

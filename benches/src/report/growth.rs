@@ -32,7 +32,7 @@ impl Report {
     /// unit stays the same, so should its cost.
     pub fn growth_table(&self) -> Table {
         let mut table = Table::new();
-        table.load_style(UTF8_FULL_CONDENSED);
+        table.load_preset(UTF8_FULL_CONDENSED);
         table.set_header(GROWTH);
         for row in self.growth_rows() {
             table.add_row(row);
