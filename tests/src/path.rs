@@ -34,12 +34,18 @@ pub fn complaints<'a>(
             if !own.insert(name) {
                 wrong.push(format!("{file} names {name} twice"));
             }
-            if ["(", "<"].iter().all(|next| !text.contains(&format!("fn {name}{next}"))) {
+            if ["(", "<"]
+                .iter()
+                .all(|next| !text.contains(&format!("fn {name}{next}")))
+            {
                 wrong.push(format!("{file} has no {name}"));
             }
         }
     }
-    for (what, many, most) in [("files", seen.len(), files), ("functions", named, functions)] {
+    for (what, many, most) in [
+        ("files", seen.len(), files),
+        ("functions", named, functions),
+    ] {
         if many == 0 || many > most {
             wrong.push(format!("a run passes {many} {what}, of {most} that it may"));
         }

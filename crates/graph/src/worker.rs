@@ -5,7 +5,10 @@ use fugato_store::Lease;
 use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::task::AbortHandle;
 
-use crate::{IntoUpdates, RunError, RunErrorKind, RunResult, Runner, request::{Request, StartMode}};
+use crate::{
+    IntoUpdates, RunError, RunErrorKind, RunResult, Runner,
+    request::{Request, StartMode},
+};
 
 /// A worker that runs the threads of a log that can go on. Several workers, in one process or many,
 /// share the work of one log.
