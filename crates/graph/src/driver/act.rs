@@ -12,7 +12,7 @@ use crate::{
         AskCall, AttemptRef, BeginCall, Call, EffectEnd, EndCall, InDoubt, NamedEffect,
         StartDecision, StartGuard,
     },
-    engine::{ActiveEffect, ThreadEffect},
+    engine::{ActiveEffect, Engine, ThreadEffect},
     machine::{EffectRecord, EffectStage, Fact, Machine, TaskPath, TaskStatus},
     policy::millis,
     scope::{DynScope, ScopeAddress, doubt_key, trail},
@@ -26,6 +26,7 @@ impl<S: State> Driver<S> {
         }
         if !self.engine.replies.is_empty() {
             self.flush(Status::Runnable).await?;
+            self.own().await?;
             for (task, permit) in self.engine.replies.drain(..) {
                 // A task that no longer waits was dropped.
                 let _ = task.send(permit);
@@ -214,6 +215,24 @@ impl<S: State> Driver<S> {
             Some(journal) if control.lease_until() < not_after => {
                 let ttl = not_after.saturating_sub(self.engine.shared.now());
                 journal.renew(ttl.saturating_add(GRACE), &control).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes sure that the thread is still this run's: a store that took longer than the lease, or a
+    /// machine that slept, may have given it to another process, which does the same actions.
+    async fn own(&mut self) -> Result<(), RunError> {
+        let Engine {
+            journal,
+            shared,
+            options,
+            ..
+        } = &self.engine;
+        match journal {
+            Some(journal) if shared.control.lease_until() <= shared.now() => {
+                let ttl = options.ttl().max(shared.control.time_left());
+                journal.renew(ttl, &shared.control).await
             }
             _ => Ok(()),
         }

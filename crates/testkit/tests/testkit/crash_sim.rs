@@ -2,12 +2,16 @@
 mod broken;
 mod everything;
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use fugato_graph::{BoxError, Context, Durability, END, Graph, Outcome, Schedule};
 use fugato_state::{EffectClass, Question};
 use fugato_testkit::{
     log::Failure,
+    share,
     sim::{Activity, CrashSim, World},
 };
 
@@ -161,5 +165,67 @@ async fn k24_nobody_waits_for_an_action_that_is_given_up_before_it_begins() -> R
     let report = simulation.answer(everything::answer).run().await?;
     assert!(report.points.contains_key(&Activity::ActOnce), "{report}");
     assert!(report.doubts > 0, "{report}");
+    Ok(())
+}
+
+/// The desks of all cases: whether a shop is open. They know no key of what was done.
+#[derive(Clone, Default)]
+struct Desks(Arc<Mutex<Vec<bool>>>);
+
+impl Desks {
+    /// Opens or closes the shop of the present case; the first process of a case finds a new one.
+    fn set(&self, world: &World, open: bool) {
+        let mut desks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if world.fail("a case begins", 1).is_err() {
+            desks.push(false);
+        }
+        desks.last_mut().into_iter().for_each(|desk| *desk = open);
+    }
+}
+
+/// Builds a shop that opens and closes.
+fn shop(world: &World, desks: &Desks) -> Result<Graph<Lines>, BoxError> {
+    let node = |open: bool| {
+        let (world, desks) = (world.clone(), desks.clone());
+        move |cx: Context<Lines>| {
+            let (world, desks) = (world.clone(), desks.clone());
+            async move {
+                let act = move |_| async move {
+                    desks.set(&world, open);
+                    Ok::<_, BoxError>(())
+                };
+                cx.effect("set", EffectClass::Keyed, &open, act).await?;
+                Ok::<_, BoxError>(say(format!("open: {open}")))
+            }
+        }
+    };
+    let graph = Graph::<Lines>::starting_at("open")
+        .node("open", node(true))
+        .node("close", node(false))
+        .edge("open", "close")
+        .edge("close", END);
+    Ok(graph.build()?)
+}
+
+/// An owner that stood still for longer than its lease opens no shop that the next one has closed.
+#[tokio::test]
+async fn k13_an_old_owner_does_nothing_anew() -> Result<(), Failure> {
+    let desks = Desks::default();
+    let of = desks.clone();
+    CrashSim::new(move |world| shop(world, &of))
+        .input(|| vec![say("in")])
+        .answer(everything::answer)
+        .durability([Durability::Strict])
+        .random(64)
+        .run()
+        .await?;
+    let desks = desks.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let open = desks.iter().filter(|open| **open).count();
+    assert_eq!(
+        (open, desks.len() * share() > 20),
+        (0, true),
+        "{} desks",
+        desks.len()
+    );
     Ok(())
 }
