@@ -11,7 +11,13 @@ pub(crate) fn holds(then: &Value, now: &Value) -> Result<(), String> {
 }
 
 /// Fields that newer programs work out of what is in older logs.
-const DERIVED: [&str; 4] = ["/previous", "/run/places", "/run/stored", "/run/understood"];
+const DERIVED: [&str; 5] = [
+    "/previous",
+    "/run/places",
+    "/run/stored",
+    "/run/understood",
+    "/timeline",
+];
 
 fn compare(then: &Value, now: &Value, place: &str) -> Result<(), String> {
     match (then, now) {
