@@ -196,7 +196,7 @@ impl Report {
         }
         format!(
             "\n## Where a goal is missed\n\nThe parts of a cost are in the order of a profile, the \
-             largest first.\n{told}"
+             largest first; those of `recover` and of servers are read from the code.\n{told}"
         )
     }
 

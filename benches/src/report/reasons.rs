@@ -1,5 +1,6 @@
 //! The reasons of figures: what is done at each engine that the other does not do. The parts of a cost
-//! are in the order in which a profile shows them, the largest first.
+//! are in the order in which a profile shows them, the largest first; those of `recover` and of servers
+//! are read from the code.
 
 /// The differences between engines: the other engine, the workloads, and what each does there that
 /// the other does not.
