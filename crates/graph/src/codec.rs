@@ -205,7 +205,7 @@ fn write_field(
 pub(crate) struct PlainStep<'a> {
     pub(crate) at: Millis,
     pub(crate) task: &'a str,
-    /// What stands where the updates are. It is JSON, or the record is none.
+    /// The text at the place of the updates. It is JSON, or the record is none.
     pub(crate) updates: &'a str,
     pub(crate) next: &'a str,
 }

@@ -32,8 +32,8 @@ struct Step {
 
 /// The requests that can be undone, and those that can be made again.
 ///
-/// What the last one changed is known only when the next one begins; until then the state before it
-/// is kept as a whole.
+/// The changes of the last one are known only when the next one begins; until then the state before
+/// it is kept as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timeline {

@@ -9,7 +9,7 @@ use reliability::{
 
 /// How often the server is killed.
 const KILLS: usize = 3;
-/// How often that is tried until a kill meets a task that is under way.
+/// The most tries until a kill meets a task that is under way.
 const TRIES: usize = 5;
 
 async fn a_server_is_killed(kind: Kind) -> Result<(), BoxError> {

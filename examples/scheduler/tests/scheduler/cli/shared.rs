@@ -10,12 +10,12 @@ use super::{
 use crate::{common::GYM, evening::agreed};
 
 /// A conversation at a server.
-struct Desk<'a> {
+struct ServedThread<'a> {
     server: &'a Server,
     thread: &'static str,
 }
 
-impl Desk<'_> {
+impl ServedThread<'_> {
     /// Returns the thread once it ended or asks.
     async fn rest(&self) -> Value {
         let path = format!("/threads/{}", self.thread);
@@ -107,11 +107,11 @@ async fn what_another_server_changed_under_a_card_is_told_and_asked_about_anew()
         work.begin_with("home", agreed()).await;
         let args = ["serve", "--listen", "127.0.0.1:0"];
         let (one, other) = (work.server(&args), work.server(&args));
-        let mine = Desk {
+        let mine = ServedThread {
             server: &one,
             thread: "mine",
         };
-        let theirs = Desk {
+        let theirs = ServedThread {
             server: &other,
             thread: "theirs",
         };
